@@ -1,0 +1,1 @@
+"""A latency benchmarking harness for MCP servers."""

@@ -1,0 +1,5 @@
+"""`python -m bench` is `mcp-latency`."""
+
+from bench.cli import entry
+
+entry()

@@ -1,0 +1,50 @@
+"""What to say first and how to dress a request, per era; bytes in, bytes out, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from bench.era import stateful, stateless
+from bench.model import Agreement, EraName, Outgoing, Tool
+
+
+class Era(Protocol):
+    """One side of one connection's conversation, from its opening on.
+
+    `opening_step` names the first request as the setup segments do.
+    """
+
+    name: EraName
+    opening_step: str
+
+    def opening(self, id: int) -> Outgoing:
+        """The first request."""
+
+    def agree(self, body: bytes) -> Agreement:
+        """What the reply to the opening settles; raises SetupError where it settles nothing."""
+
+    def confirmation(self) -> Outgoing | None:
+        """What is owed after the agreement, before any other request."""
+
+    def request(self, id: int, method: str, params: Mapping[str, Any]) -> Outgoing:
+        """A request, dressed as this era wants it."""
+
+    def learn(self, tools: Sequence[Tool]) -> None:
+        """Take in what the tool list says about how calls must be dressed."""
+
+
+ERAS: Mapping[EraName, Callable[[str | None], Era]] = {
+    "stateful": stateful.Stateful,
+    "stateless": stateless.Stateless,
+}
+
+VERSIONS_OF: Mapping[EraName, tuple[str, ...]] = {
+    "stateful": stateful.VERSIONS,
+    "stateless": stateless.VERSIONS,
+}
+
+
+def era_of_version(version: str) -> EraName:
+    """The era a protocol version belongs to; unknown versions are taken as stateful."""
+    return "stateless" if version in stateless.VERSIONS else "stateful"

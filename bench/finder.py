@@ -1,0 +1,92 @@
+"""Find out what a server speaks and which tool to call, on launches that never count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from bench.errors import BenchError, SetupError, UsageError, nearest
+from bench.model import ERAS, Cell, EraName, Limits, Server, Tool, ToolCall, Transport, Turn
+from bench.process import Environment
+from bench.recorder import Recorder
+from bench.session import launch
+
+LEAST_PROBE_S, PROBE_FACTOR = 3.0, 5.0
+
+
+class Found(NamedTuple):
+    """The eras a server speaks, and its tools as it lists them."""
+
+    eras: tuple[EraName, ...]
+    tools: tuple[Tool, ...]
+
+
+async def find(
+    server: Server, eras: Sequence[EraName], limits: Limits, words: Mapping[str, str]
+) -> Found:
+    """Try each era on a launch of its own; raises the first era's error where none is spoken.
+
+    A server of the other era may keep silent, so once one era has answered, the next one waits
+    only a few times as long as that took.
+    """
+    spoken: list[EraName] = []
+    tools: tuple[Tool, ...] = ()
+    failures: list[BenchError] = []
+    for era in eras:
+        turn = Turn(cell=_cell(server, era), launch=0, round=0)
+        recorder = Recorder(turn, keep_bodies=False)
+        environment = Environment(words=words, limit_s=limits.setup_s)
+        try:
+            async with launch(server, turn.cell, recorder, environment, limits) as session:
+                await session.open()
+                opened_ns = recorder.clock()
+                tools = await session.tools()
+        except SetupError as error:
+            failures.append(error)
+            continue
+        spoken.append(era)
+        took_s = (opened_ns - min(recorder.marks.values())) / 1e9
+        patience_s = min(limits.setup_s, max(LEAST_PROBE_S, PROBE_FACTOR * took_s))
+        limits = msgspec.structs.replace(limits, setup_s=patience_s)
+    if not spoken:
+        raise failures[0]
+    return Found(tuple(era for era in ERAS if era in spoken), tools)
+
+
+def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> ToolCall:
+    """The tool to call: the one named, else the first that needs no arguments.
+
+    UsageError lists the tools with what they need, where none can be called without.
+    """
+    if name is not None:
+        names = [tool.name for tool in tools]
+        if name not in names:
+            raise UsageError(f'the server has no tool "{name}"{nearest(name, names)}')
+        return ToolCall(tool=name, arguments=arguments)
+    for tool in tools:
+        if not _needs(tool):
+            return ToolCall(tool=tool.name)
+    if not tools:
+        raise UsageError("the server lists no tools: there is nothing to call")
+    listed = "\n".join(f"  {tool.name}: {', '.join(_needs(tool))}" for tool in tools)
+    raise UsageError(
+        f"every tool needs arguments; choose one with --tool NAME --args JSON:\n{listed}"
+    )
+
+
+def _cell(server: Server, era: EraName) -> Cell:
+    transport: Transport = server.transports[0]
+    return Cell(name="finding", scenario="", server=server.name, transport=transport, era=era)
+
+
+def _needs(tool: Tool) -> list[str]:
+    """`query (string)` for each argument that the tool's schema requires."""
+    properties = tool.inputSchema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    required = tool.inputSchema.get("required")
+    return [
+        f"{name} ({known[name].get('type', 'any')})" if name in known else str(name)
+        for name in (required if isinstance(required, list) else ())
+    ]

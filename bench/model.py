@@ -1,0 +1,256 @@
+"""The nouns: what is measured, what was seen, and what is said of it; frozen, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+Transport: TypeAlias = Literal["stdio", "http"]
+EraName: TypeAlias = Literal["stateful", "stateless"]
+Outcome: TypeAlias = Literal[
+    "ok",
+    "tool_error",
+    "protocol_error",
+    "transport_error",
+    "timeout",
+    "cancelled",
+    "input_required",
+]
+Kind: TypeAlias = Literal["request", "response", "notification", "noise"]
+Phase: TypeAlias = Literal["first", "warmup", "steady"]
+
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
+ERAS: tuple[EraName, ...] = ("stateful", "stateless")
+OUTCOMES: tuple[Outcome, ...] = (
+    "ok",
+    "tool_error",
+    "protocol_error",
+    "transport_error",
+    "timeout",
+    "cancelled",
+    "input_required",
+)
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages a server needs, by registry, as requirement strings."""
+
+    pip: tuple[str, ...] = ()
+    npm: tuple[str, ...] = ()
+
+
+class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a server is reached over HTTP; without a command it runs already.
+
+    `options` holds the extra arguments that a variant value needs (`json = ["--json"]`).
+    """
+
+    url: str
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    options: Mapping[str, tuple[str, ...]] = {}
+
+
+class Server(msgspec.Struct, frozen=True):
+    """The program under test and how to start it, per transport."""
+
+    name: str
+    about: str = ""
+    stdio: tuple[str, ...] = ()
+    http: HttpRecipe | None = None
+    eras: tuple[EraName, ...] = ERAS
+    null_tool: str | None = None
+    needs: Needs = Needs()
+    env: Mapping[str, str] = {}
+    headers: Headers = ()
+    folder: str | None = None
+
+    @property
+    def transports(self) -> tuple[Transport, ...]:
+        """The transports this server has a recipe for."""
+        has: dict[Transport, bool] = {"stdio": bool(self.stdio), "http": self.http is not None}
+        return tuple(name for name in TRANSPORTS if has[name])
+
+
+class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One question put to a server: a tool and its arguments."""
+
+    tool: str
+    arguments: Mapping[str, Any] = {}
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """What is asked of which servers, how often, and along which axes."""
+
+    name: str
+    call: tuple[ToolCall, ...]
+    about: str = ""
+    servers: tuple[str, ...] = ()
+    transport: tuple[Transport, ...] = TRANSPORTS
+    era: tuple[EraName, ...] = ERAS
+    launches: int = 10
+    calls: int = 100
+    warmup: int = 5
+    variants: Mapping[str, tuple[str, ...]] = {}
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """A variant that can be asked for: its values, and the cells it means something in."""
+
+    values: tuple[str, ...]
+    transports: tuple[Transport, ...] = TRANSPORTS
+    eras: tuple[EraName, ...] = ERAS
+
+
+VARIANTS: Mapping[str, Axis] = {
+    "session": Axis(values=("kept", "none"), transports=("http",), eras=("stateful",)),
+    "response": Axis(values=("json", "sse"), transports=("http",)),
+}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How long one call, and each step of a setup, may take."""
+
+    call_s: float = 30.0
+    setup_s: float = 30.0
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """The cores the client and the server's whole tree run on; empty: left to the system."""
+
+    client: tuple[int, ...] = ()
+    server: tuple[int, ...] = ()
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One point of scenario x server x transport x era x variant, as asked for."""
+
+    name: str
+    scenario: str
+    server: str
+    transport: Transport
+    era: EraName
+    variant: Mapping[str, str] = {}
+    protocol_version: str | None = None
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One launch of one cell: `launch` counts over the run, `round` within the cell."""
+
+    cell: Cell
+    launch: int
+    round: int
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where a wire attaches: the pipe ends of a child, or the URL of a listening server."""
+
+    read_fd: int | None = None
+    write_fd: int | None = None
+    url: str | None = None
+    headers: Headers = ()
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """One message to send: its JSON bytes, and the headers it wants where there are headers.
+
+    `opens_session`: a session id that comes back with its reply is to be sent from then on.
+    """
+
+    method: str
+    body: bytes
+    id: int | None = None
+    headers: Headers = ()
+    opens_session: bool = False
+
+
+class Reply(msgspec.Struct):
+    """What became of one request: its outcome and its stamps (ns of the one clock).
+
+    `body` is the JSON-RPC message, empty where none came; `why` says in words what failed.
+    """
+
+    outcome: Outcome
+    sent_ns: int
+    written_ns: int | None = None
+    first_byte_ns: int | None = None
+    received_ns: int | None = None
+    decoded_ns: int | None = None
+    error_code: int | None = None
+    body: bytes = b""
+    http_status: int | None = None
+    local_port: int | None = None
+    why: str = ""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """What opening a connection settled: the version, and what the server says it is and has."""
+
+    protocol_version: str
+    capabilities: Mapping[str, Any] = {}
+    server_info: Mapping[str, Any] = {}
+    offered: tuple[str, ...] = ()
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """One tool as the server lists it."""
+
+    name: str
+    description: str | None = None
+    inputSchema: Mapping[str, Any] = {}
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One JSON-RPC message on the wire; `body` is there for the launches whose text is kept."""
+
+    at_ns: int
+    direction: Literal["out", "in"]
+    kind: Kind
+    bytes: int
+    method: str | None = None
+    id: str | None = None
+    http_status: int | None = None
+    body: str | None = None
+
+
+CALL_COLUMNS: Mapping[str, str] = {
+    "cell": "text",
+    "launch": "int",
+    "round": "int",
+    "call": "int",
+    "phase": "text",
+    "tool": "text",
+    "outcome": "text",
+    "error_code": "int",
+    "intended_ns": "int",
+    "sent_ns": "int",
+    "written_ns": "int",
+    "first_byte_ns": "int",
+    "received_ns": "int",
+    "decoded_ns": "int",
+    "read_ns": "int",
+    "entered_ns": "int",
+    "left_ns": "int",
+    "writing_ns": "int",
+    "request_bytes": "int",
+    "response_bytes": "int",
+    "wire_requests": "int",
+    "in_flight": "int",
+    "local_port": "int",
+}
+MESSAGE_COLUMNS: Mapping[str, str] = {
+    "cell": "text",
+    "launch": "int",
+    "seq": "int",
+    "at_ns": "int",
+    "direction": "text",
+    "kind": "text",
+    "method": "text",
+    "id": "text",
+    "bytes": "int",
+    "http_status": "int",
+}

@@ -1,0 +1,88 @@
+"""Scenario, servers and axes to cells, and cells to the order in which they are launched."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from bench.errors import UsageError
+from bench.model import VARIANTS, Cell, EraName, Scenario, Server, Transport, Turn
+
+
+def cells(
+    scenario: Scenario, servers: Sequence[Server], *, protocol: str | None = None
+) -> tuple[Cell, ...]:
+    """Every cell of the scenario that these servers have; UsageError where there is none.
+
+    A variant counts only where it means something: `response` does not multiply stdio cells.
+    """
+    found = tuple(
+        _cell(scenario, server, transport, era, variant, protocol)
+        for server in servers
+        for transport in scenario.transport
+        for era in scenario.era
+        if transport in server.transports and era in server.eras
+        for variant in _variants(scenario, transport, era)
+    )
+    if not found:
+        raise UsageError(
+            f"nothing to measure: {_have(servers)}, but asked for is transport "
+            f"{', '.join(scenario.transport)} with era {', '.join(scenario.era)}"
+        )
+    return found
+
+
+def turns(cells: Sequence[Cell], *, launches: Mapping[str, int], seed: int) -> tuple[Turn, ...]:
+    """Launches in the order to run them: round by round, each cell once a round, shuffled.
+
+    `launches` gives the rounds of each cell by its name. Drift of the machine then hits all
+    cells alike, and a round is a block of pairs.
+    """
+    shuffler = random.Random(seed)
+    order: list[Turn] = []
+    for round in range(max(launches.values(), default=0)):
+        due = [cell for cell in cells if round < launches[cell.name]]
+        for cell in shuffler.sample(due, len(due)):
+            order.append(Turn(cell=cell, launch=len(order), round=round))
+    return tuple(order)
+
+
+def _cell(
+    scenario: Scenario,
+    server: Server,
+    transport: Transport,
+    era: EraName,
+    variant: Mapping[str, str],
+    protocol: str | None,
+) -> Cell:
+    varied = "".join(
+        f"/{key}={value}" for key, value in variant.items() if len(scenario.variants[key]) > 1
+    )
+    return Cell(
+        name=f"{scenario.name}/{server.name}/{transport}/{era}{varied}",
+        scenario=scenario.name,
+        server=server.name,
+        transport=transport,
+        era=era,
+        variant=variant,
+        protocol_version=protocol,
+    )
+
+
+def _variants(scenario: Scenario, transport: Transport, era: EraName) -> Iterator[dict[str, str]]:
+    applies = [
+        key
+        for key in scenario.variants
+        if transport in VARIANTS[key].transports and era in VARIANTS[key].eras
+    ]
+    for values in itertools.product(*(scenario.variants[key] for key in applies)):
+        yield dict(zip(applies, values, strict=True))
+
+
+def _have(servers: Sequence[Server]) -> str:
+    return "; ".join(
+        f"{server.name} has transport {', '.join(server.transports)} "
+        f"with era {', '.join(server.eras)}"
+        for server in servers
+    )

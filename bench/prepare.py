@@ -1,0 +1,162 @@
+"""What a user asked for to a plan: scenarios, servers and options become cells and turns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bench import catalog, finder, host, needs, plan
+from bench.era import VERSIONS_OF, era_of_version
+from bench.errors import BenchError, UsageError, nearest
+from bench.model import (
+    ERAS,
+    TRANSPORTS,
+    Cell,
+    EraName,
+    Limits,
+    Scenario,
+    Server,
+    ToolCall,
+    Turn,
+)
+from bench.runner import Job
+from bench.scenario import check_variant
+
+QUICK = {"launches": 9, "calls": 20, "warmup": 2}
+OWN = "own"
+
+
+class Wish(NamedTuple):
+    """The options of `run` as they were given; None or empty where one was not."""
+
+    names: Sequence[str] = ()
+    target: Server | None = None
+    transport: Sequence[str] = ()
+    era: Sequence[str] = ()
+    variants: Mapping[str, tuple[str, ...]] = {}
+    protocol: str | None = None
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+    calls: int | None = None
+    launches: int | None = None
+    warmup: int | None = None
+    quick: bool = False
+    seed: int | None = None
+    pin: str = "auto"
+    limits: Limits = Limits()
+
+
+class Prepared(NamedTuple):
+    """A run ready to start."""
+
+    name: str
+    cells: Sequence[Cell]
+    turns: Sequence[Turn]
+    job: Job
+    seed: int
+
+
+async def prepare(wish: Wish) -> Prepared:
+    """Resolve every name, find out what is not said, and lay out the launches."""
+    scenarios: dict[str, Scenario] = {}
+    servers: dict[str, Server] = {}
+    cells: list[Cell] = []
+    for scenario, known in await _asked(wish):
+        adjusted = _adjusted(scenario, wish)
+        scenarios[adjusted.name] = adjusted
+        servers.update({server.name: server for server in known})
+        cells += plan.cells(adjusted, known, protocol=wish.protocol)
+    seed = random.SystemRandom().randrange(1, 1_000_000) if wish.seed is None else wish.seed
+    launches = {cell.name: scenarios[cell.scenario].launches for cell in cells}
+    job = Job(
+        scenarios=scenarios,
+        servers=servers,
+        limits=wish.limits,
+        placement=host.placement(wish.pin),
+        words={server.name: words_of(server) for server in servers.values()},
+    )
+    turns = plan.turns(cells, launches=launches, seed=seed)
+    return Prepared("+".join(scenarios), cells, turns, job, seed)
+
+
+def words_of(server: Server) -> Mapping[str, str]:
+    """What fills a recipe's `{python}`, `{node}`, `{npm}`; BenchError where it is not installed."""
+    folder = None if server.folder is None else Path(server.folder)
+    lacking = needs.missing(server.name, folder, pip=server.needs.pip, npm=server.needs.npm)
+    if lacking:
+        raise BenchError(lacking)
+    return needs.substitutions(server.name, folder, pip=server.needs.pip, npm=server.needs.npm)
+
+
+async def _asked(wish: Wish) -> list[tuple[Scenario, tuple[Server, ...]]]:
+    """Each scenario with the servers to put it to; a server's name stands for its scenario."""
+    if wish.target is not None and not wish.names:
+        return [(await explore(wish.target, wish), (wish.target,))]
+    found: list[tuple[Scenario, tuple[Server, ...]]] = []
+    for name in wish.names or [catalog.DEFAULT_SCENARIO]:
+        if name not in catalog.scenario_files() and name in catalog.recipe_files():
+            server = catalog.server(name)
+            found.append((await explore(server, wish), (server,)))
+            continue
+        scenario = catalog.scenario(name)
+        known = catalog.servers(scenario.servers) if wish.target is None else (wish.target,)
+        if not known:
+            raise UsageError(f'scenario "{scenario.name}" names no server; try: -- COMMAND ARG…')
+        found.append((scenario, known))
+    return found
+
+
+async def explore(server: Server, wish: Wish) -> Scenario:
+    """A scenario for a server that none was written for: its eras, and a tool it can be asked."""
+    eras = _named(wish.era, ERAS, "--era") or server.eras
+    found = await finder.find(server, eras, wish.limits, words_of(server))
+    asked = finder.choose(found.tools, wish.tool or server.null_tool, wish.arguments or {})
+    return Scenario(
+        name=OWN if server.folder is None else server.name,
+        call=(asked,),
+        servers=(server.name,),
+        transport=server.transports,
+        era=found.eras,
+    )
+
+
+def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
+    """The scenario with what the user said on the command line put over it."""
+    changes: dict[str, Any] = dict(QUICK) if wish.quick else {}
+    for key in ("launches", "calls", "warmup"):
+        if (value := getattr(wish, key)) is not None:
+            changes[key] = value
+    if wish.transport:
+        changes["transport"] = _named(wish.transport, TRANSPORTS, "--transport")
+    if wish.era:
+        changes["era"] = _named(wish.era, ERAS, "--era")
+    if wish.protocol:
+        changes["era"] = (_era_of(wish.protocol),)
+    if wish.tool:
+        changes["call"] = (ToolCall(tool=wish.tool, arguments=wish.arguments or {}),)
+    elif wish.arguments is not None:
+        first = scenario.call[0]
+        changes["call"] = (ToolCall(tool=first.tool, arguments=wish.arguments),)
+    for key, values in wish.variants.items():
+        check_variant(key, values, where=f"--{key}")
+    if wish.variants:
+        changes["variants"] = {**scenario.variants, **wish.variants}
+    return msgspec.structs.replace(scenario, **changes)
+
+
+def _named(words: Sequence[str], known: Sequence[Any], option: str) -> tuple[Any, ...]:
+    for word in words:
+        if word not in known:
+            raise UsageError(f'{option} "{word}"{nearest(word, known)}')
+    return tuple(words)
+
+
+def _era_of(version: str) -> EraName:
+    known = [version for versions in VERSIONS_OF.values() for version in versions]
+    if version not in known:
+        raise UsageError(f'--protocol "{version}"{nearest(version, known)}')
+    return era_of_version(version)

@@ -1,0 +1,137 @@
+"""Keeps the stamps of one launch while it lives; nothing here formats, parses or writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from bench.model import Kind, Message, Phase, Reply, Turn
+
+Clock: TypeAlias = Callable[[], int]
+CallRow: TypeAlias = tuple[Any, ...]
+MessageRow: TypeAlias = tuple[int, str, Kind, str | None, int | float | str | None, int, int | None]
+
+SYSTEM_CLOCK: Clock = time.perf_counter_ns
+QUOTED_NOISE_LINES, QUOTED_BYTES = 3, 300
+
+
+class Asked(NamedTuple):
+    """What a call asked, as far as its row tells it."""
+
+    tool: str
+    request_bytes: int
+
+
+class Recorder:
+    """Rows of messages and calls, and named marks, of one launch.
+
+    All stamps are whole nanoseconds of `clock`. `take` hands over the rows since the last take.
+    With `keep_bodies` the text of every message is kept too, for the transcript.
+    """
+
+    def __init__(self, turn: Turn, *, clock: Clock = SYSTEM_CLOCK, keep_bodies: bool) -> None:
+        self.turn = turn
+        self.clock = clock
+        self.keep_bodies = keep_bodies
+        self.marks: dict[str, int] = {}
+        self.taken_ns = clock()
+        self.facts: dict[str, Any] = {}
+        self.counts: dict[str, int] = {}
+        self.noise: list[bytes] = []
+        self.failures: dict[str, str] = {}
+        self.transcript: list[Message] = []
+        self._messages: list[MessageRow] = []
+        self._calls: list[CallRow] = []
+
+    def mark(self, point: str) -> int:
+        """Stamp a point that a launch passes once (`connecting`, `connected`, …)."""
+        at_ns = self.marks[point] = self.clock()
+        return at_ns
+
+    def count(self, what: str, by: int = 1) -> None:
+        """Count an event that has no row of its own (a connection opened, a duplicate reply)."""
+        self.counts[what] = self.counts.get(what, 0) + by
+
+    def message(
+        self,
+        at_ns: int,
+        direction: Literal["out", "in"],
+        kind: Kind,
+        body: bytes,
+        *,
+        method: str | None = None,
+        id: int | float | str | None = None,
+        http_status: int | None = None,
+    ) -> None:
+        """Keep one message; its body only where this launch keeps bodies."""
+        self._messages.append((at_ns, direction, kind, method, id, len(body), http_status))
+        if self.keep_bodies:
+            self.transcript.append(
+                Message(
+                    at_ns=at_ns,
+                    direction=direction,
+                    kind=kind,
+                    bytes=len(body),
+                    method=method,
+                    id=None if id is None else str(id),
+                    http_status=http_status,
+                    body=_text(body),
+                )
+            )
+
+    def noise_line(self, at_ns: int, line: bytes) -> None:
+        """Count a line that is no JSON-RPC message, and quote the first ones."""
+        self.message(at_ns, "in", "noise", line)
+        self.count("noise_lines")
+        if len(self.noise) < QUOTED_NOISE_LINES:
+            self.noise.append(line[:QUOTED_BYTES])
+
+    def call(self, reply: Reply, *, index: int, phase: Phase, asked: Asked) -> None:
+        """Keep one call; the body of one that was not ok is kept too, where no body is yet."""
+        self._calls.append(
+            (
+                index,
+                phase,
+                asked.tool,
+                reply.outcome,
+                reply.error_code,
+                None,
+                reply.sent_ns,
+                reply.written_ns,
+                reply.first_byte_ns,
+                reply.received_ns,
+                reply.decoded_ns,
+                asked.request_bytes,
+                len(reply.body) if reply.received_ns is not None else None,
+                reply.local_port,
+            )
+        )
+        if reply.outcome != "ok":
+            self._keep_failed(reply, asked)
+
+    def _keep_failed(self, reply: Reply, asked: Asked) -> None:
+        self.failures.setdefault(reply.outcome, reply.why or _text(reply.body)[:QUOTED_BYTES])
+        if not self.keep_bodies:
+            self.transcript.append(
+                Message(
+                    at_ns=reply.received_ns or self.clock(),
+                    direction="in",
+                    kind="response",
+                    bytes=len(reply.body),
+                    method=f"tools/call {asked.tool}",
+                    http_status=reply.http_status,
+                    body=_text(reply.body) or reply.why,
+                )
+            )
+
+    def take(self) -> tuple[list[MessageRow], list[CallRow]]:
+        """The rows since the last take, oldest first; `taken_ns` is when that was."""
+        self.taken_ns = self.clock()
+        messages, self._messages = self._messages, []
+        calls, self._calls = self._calls, []
+        return messages, calls
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "backslashreplace")

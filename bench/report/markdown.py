@@ -1,0 +1,38 @@
+"""A run as Markdown: for an issue, a step summary or a README."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.report.wording import Grid, grids, headline, warnings
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """The whole report as Markdown."""
+    lines = [f"### {_plain(str(document['scenario']))}", "", _plain(headline(document)), ""]
+    for grid in grids(document):
+        lines += [*_table(grid), ""]
+    lines += [f"- ⚠ {_plain(each)}" for each in warnings(document)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    yield f"**{grid.title}**"
+    yield ""
+    yield _row(grid.head)
+    yield _row(["---", *["---:"] * (len(grid.head) - 1)])
+    yield from (_row(row) for row in grid.rows)
+    yield ""
+    yield from (f"- {_plain(note)}" for note in grid.notes)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+
+
+def _plain(text: str) -> str:
+    """A server's words must not become markup."""
+    for letter in "\\|<>`*_[]":
+        text = text.replace(letter, f"\\{letter}" if letter not in "<>" else f"&#{ord(letter)};")
+    return text

@@ -1,0 +1,45 @@
+"""A run for the terminal: tables that fit its width, in colour where there is colour."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bench.report.wording import Grid, grids, headline, warnings
+
+STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
+
+
+def render(document: Mapping[str, Any], *, width: int = 160, colour: bool = False) -> str:
+    """The whole report as text of at most `width` columns."""
+    target = io.StringIO()
+    console = Console(
+        file=target,
+        width=width,
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
+    )
+    console.print(Text(headline(document), style="bold"), soft_wrap=True)
+    for grid in grids(document):
+        console.print()
+        console.print(_table(grid))
+        for note in grid.notes:
+            console.print(Text(f"  {note}"), soft_wrap=True)
+    for each in warnings(document):
+        console.print(Text(f"! {each}", style="yellow"), soft_wrap=True)
+    return target.getvalue()
+
+
+def _table(grid: Grid) -> Table:
+    table = Table(title=grid.title, title_justify="left", box=None, pad_edge=False, padding=(0, 2))
+    for number, name in enumerate(grid.head):
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+    for row in grid.rows:
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
+    return table

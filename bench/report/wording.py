@@ -1,0 +1,217 @@
+"""How figures and findings read: the one place where nanoseconds become milliseconds."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+NONE = "·"
+SETUP_ROWS = (
+    "first_reply",
+    "interpreter",
+    "imports",
+    "serving",
+    "connect",
+    "initialize",
+    "discover",
+    "initialized",
+    "tools_list",
+    "client",
+    "setup",
+)
+BESIDE_ROWS = ("boot", "first_call", "first_result")
+CELLS_ABREAST = 4
+
+
+class Grid(NamedTuple):
+    """A table as text: a title, a head, rows of cells, and notes below."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
+    """The tables of a report, in order: setups, calls, comparisons."""
+    cells = document["cells"]
+    names = labels([cell["cell"] for cell in cells])
+    for at in range(0, len(cells), CELLS_ABREAST):
+        yield _setup_grid(cells[at : at + CELLS_ABREAST], names)
+    yield _call_grid(cells, names)
+    yield from _comparison_grids(document["comparisons"], names)
+
+
+def labels(cells: Sequence[str]) -> dict[str, str]:
+    """Each cell's name without the parts that all cells share; a single one keeps its last two."""
+    parts = {cell: cell.split("/") for cell in cells}
+    if len(parts) == 1:
+        return {cell: shown("/".join(split[-2:])) for cell, split in parts.items()}
+    shared = set.intersection(*(set(split) for split in parts.values())) if parts else set()
+    return {
+        cell: shown("/".join(part for part in split if part not in shared))
+        for cell, split in parts.items()
+    }
+
+
+def headline(document: Mapping[str, Any]) -> str:
+    """One line that says what ran, where, and whether it got to its end."""
+    host = document["host"]
+    where = f"{host.get('cpu', 'unknown processor')}, {host.get('cores', '?')} cores"
+    status = document["status"]
+    end = "" if status == "complete" else f" · {status.upper()}: what was measured is shown"
+    return f"{shown(document['run'])} · {where} · Python {host.get('python', '?')}{end}"
+
+
+def milliseconds(value_ns: float | None) -> str:
+    """Three significant digits with the unit: `0.481 ms`, `12.3 µs`, `1.25 s`."""
+    if value_ns is None:
+        return NONE
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(value_ns) >= scale or (unit == "ms" and abs(value_ns) >= 1e5):
+            return f"{_digits(value_ns / scale)} {unit}"
+    return f"{value_ns:.0f} ns"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a change: 1.021 is `+2.1 %`; from threefold on it is said as a factor."""
+    if ratio >= 3:
+        return f"× {_digits(ratio)}"
+    if ratio <= 1 / 3:
+        return f"÷ {_digits(1 / ratio)}"
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def shown(text: object) -> str:
+    """A server's words made harmless to look at: control characters escaped, length bounded."""
+    harmless = "".join(
+        letter if unicodedata.category(letter)[0] != "C" else f"\\x{ord(letter):02x}"
+        for letter in str(text)
+    )
+    return harmless if len(harmless) <= 400 else harmless[:399] + "…"
+
+
+def warnings(document: Mapping[str, Any]) -> Iterator[str]:
+    """All doubts of the run and its cells."""
+    yield from (shown(each) for each in document["warnings"])
+    names = labels([cell["cell"] for cell in document["cells"]])
+    for cell in document["cells"]:
+        yield from (f"{names[cell['cell']]}: {shown(each)}" for each in cell["warnings"])
+
+
+def break_even(comparison: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    """After how many calls the dearer setup has paid for itself, or that it never does."""
+    cheaper = comparison["cheaper"]
+    if cheaper is None:
+        return None
+    both = (comparison["base"], comparison["head"])
+    other = names[both[0] if cheaper == both[1] else both[1]]
+    calls = comparison["break_even_calls"]
+    if calls is None:
+        return f"{names[cheaper]} is cheaper from the first call on; {other} never pays off"
+    return (
+        f"{names[cheaper]} costs more to set up and less to call than {other}: "
+        f"paid for after {calls:,} calls"
+    )
+
+
+def _setup_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Grid:
+    """Phases down, cells across; the sum and what stands beside it come last."""
+    rows = [
+        (f"{ROW_MARKS.get(name, '  ')}{name}", *(_median(cell, name) for cell in cells))
+        for name in (*SETUP_ROWS, *BESIDE_ROWS)
+        if any(name in cell["segments"] for cell in cells)
+    ]
+    head = ("", *(names[cell["cell"]] for cell in cells))
+    return Grid("Setup, once a connection (medians over launches)", head, rows)
+
+
+ROW_MARKS = {"setup": "= ", **dict.fromkeys(BESIDE_ROWS, "| ")}
+
+
+def _call_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Grid:
+    rows = [(names[cell["cell"]], *_call_row(cell)) for cell in cells]
+    head = ("", "p50", "95 % interval", "p90", "p99", "max", "calls", "form", "version")
+    needy = [wants for cell in cells if (wants := _wants(cell))]
+    notes = [f"p99 takes {max(needy)} calls in a cell; try: more --calls"] if needy else []
+    return Grid("Call, once it is set up", head, rows, notes)
+
+
+def _call_row(cell: Mapping[str, Any]) -> tuple[str, ...]:
+    found = cell["segments"].get("call", {})
+    ok = cell["outcomes"]["ok"]
+    counted = f"{ok:,}" if ok == cell["calls"] else f"{ok:,} ok of {cell['calls']:,}"
+    return (
+        milliseconds(found.get("p50_ns")),
+        interval(found.get("low_ns"), found.get("high_ns")),
+        milliseconds(found.get("p90_ns")),
+        milliseconds(found.get("p99_ns")),
+        milliseconds(found.get("max_ns")),
+        counted,
+        cell["variant"]["response"],
+        shown(cell["protocol_version"] or NONE),
+    )
+
+
+def _wants(cell: Mapping[str, Any]) -> int:
+    found = cell["segments"].get("call")
+    return found["wants"] if found and found["p99_ns"] is None else 0
+
+
+def interval(low_ns: float | None, high_ns: float | None) -> str:
+    """`0.47 – 0.49 ms`; the unit is said once where it is the same."""
+    if low_ns is None or high_ns is None:
+        return NONE
+    low, high = milliseconds(low_ns), milliseconds(high_ns)
+    value, _, unit = low.partition(" ")
+    return f"{value if high.endswith(' ' + unit) else low} – {high}"
+
+
+def _comparison_grids(
+    comparisons: Sequence[Mapping[str, Any]], names: Mapping[str, str]
+) -> Iterator[Grid]:
+    """One table for each two values of an axis."""
+    places = labels([each["where"] for each in comparisons])
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for each in comparisons:
+        groups.setdefault((each["axis"], *each["values"]), []).append(each)
+    for (_, base, head), group in groups.items():
+        rows = [
+            (
+                places[each["where"]],
+                each["segment"],
+                NONE if each["ratio"] is None else percent(each["ratio"]),
+                _ratios(each["low"], each["high"]),
+                each["verdict"],
+                ", ".join(each["also_differs"]) or NONE,
+            )
+            for each in group
+        ]
+        columns = ("", "segment", shown(head), "95 % interval", "verdict", "differs too")
+        notes = [line for each in group if (line := break_even(each, names))]
+        title = f"{shown(head)} against {shown(base)}, launch by launch"
+        yield Grid(title, columns, rows, [*notes, *_too_few(group)])
+
+
+def _too_few(group: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why nothing could be told, where the launches were too few for any verdict."""
+    wanted = max(each["rounds_wanted"] for each in group)
+    rounds = min(each["rounds"] for each in group)
+    if rounds >= wanted:
+        return []
+    return [f"{rounds} launches carry no verdict on so many figures; try: --launches {wanted}"]
+
+
+def _ratios(low: float | None, high: float | None) -> str:
+    return NONE if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def _median(cell: Mapping[str, Any], name: str) -> str:
+    return milliseconds(cell["segments"].get(name, {}).get("p50_ns"))
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, and no rounding up into a fourth."""
+    size = abs(value)
+    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"

@@ -1,0 +1,156 @@
+"""The text of a scenario or a recipe to validated nouns; unknown keys are errors with words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from bench.errors import UsageError, nearest
+from bench.model import (
+    ERAS,
+    TRANSPORTS,
+    VARIANTS,
+    EraName,
+    HttpRecipe,
+    Needs,
+    Scenario,
+    Server,
+    ToolCall,
+    Transport,
+)
+
+T = TypeVar("T")
+
+
+class ScenarioFile(msgspec.Struct, frozen=True):
+    """The keys of a scenario file; a scenario's name is its file's."""
+
+    call: tuple[ToolCall, ...]
+    about: str = ""
+    servers: tuple[str, ...] = ()
+    transport: tuple[Transport, ...] = TRANSPORTS
+    era: tuple[EraName, ...] = ERAS
+    launches: int = 10
+    calls: int = 100
+    warmup: int = 5
+    session: tuple[str, ...] = ()
+    response: tuple[str, ...] = ()
+
+
+class RecipeFile(msgspec.Struct, frozen=True):
+    """The keys of a recipe file; a server's name is its folder's."""
+
+    about: str = ""
+    stdio: tuple[str, ...] = ()
+    http: HttpRecipe | None = None
+    eras: tuple[EraName, ...] = ERAS
+    null_tool: str | None = None
+    needs: Needs = Needs()
+    env: Mapping[str, str] = {}
+
+
+TABLES: Mapping[str, type[msgspec.Struct]] = {"call": ToolCall, "http": HttpRecipe, "needs": Needs}
+
+
+def read_scenario(text: str, *, name: str, file: str) -> Scenario:
+    """The scenario in `text`; raises UsageError naming `file`, the key and the nearest known."""
+    read = _read(text, ScenarioFile, file)
+    if not read.call:
+        raise UsageError(f"{file}: no [[call]]: a scenario asks at least one thing")
+    for key in ("launches", "calls"):
+        if getattr(read, key) < 1:
+            raise UsageError(f"{file}: {key} must be at least 1")
+    asked = {key: values for key in VARIANTS if (values := getattr(read, key))}
+    for key, values in asked.items():
+        check_variant(key, values, where=file)
+    return Scenario(
+        name=name,
+        call=read.call,
+        about=read.about,
+        servers=read.servers,
+        transport=read.transport,
+        era=read.era,
+        launches=read.launches,
+        calls=read.calls,
+        warmup=read.warmup,
+        variants=asked,
+    )
+
+
+def read_recipe(text: str, *, name: str, file: str, folder: str) -> Server:
+    """The server in `text`; raises UsageError as `read_scenario` does."""
+    read = _read(text, RecipeFile, file)
+    if not read.stdio and read.http is None:
+        raise UsageError(f"{file}: neither stdio nor http: there is no way to start {name}")
+    return Server(
+        name=name,
+        about=read.about,
+        stdio=read.stdio,
+        http=read.http,
+        eras=read.eras,
+        null_tool=read.null_tool,
+        needs=read.needs,
+        env=read.env,
+        folder=folder,
+    )
+
+
+def check_variant(key: str, values: tuple[str, ...], *, where: str) -> None:
+    """Raise UsageError where a value is none that the axis knows."""
+    for value in values:
+        if value not in VARIANTS[key].values:
+            raise UsageError(f'{where}: {key} "{value}"{nearest(value, VARIANTS[key].values)}')
+
+
+def _read(text: str, shape: type[T], file: str) -> T:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: {error}{_line_of_error(text, error)}") from error
+    _check_keys(data, shape, text, file)
+    try:
+        return msgspec.convert(data, shape)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{file}: {_plain(str(error))}") from error
+
+
+def _check_keys(data: Mapping[str, Any], shape: type, text: str, file: str) -> None:
+    known = [field.name for field in msgspec.structs.fields(shape)]
+    for key, value in data.items():
+        if key not in known:
+            place = _line_of(key, text)
+            raise UsageError(f'{file}{place}: unknown key "{key}"{nearest(key, known)}')
+        if key in TABLES:
+            for table in value if isinstance(value, list) else [value]:
+                if isinstance(table, dict):
+                    _check_keys(table, TABLES[key], text, file)
+
+
+def _line_of(key: str, text: str) -> str:
+    """`:12` for the line on which a key first stands."""
+    for number, line in enumerate(text.splitlines(), 1):
+        head = line.partition("=")[0].strip().strip("\"'[] ")
+        if key in (head, head.rpartition(".")[2]) or f"{{{key} " in line or f" {key} = " in line:
+            return f":{number}"
+    return ""
+
+
+def _line_of_error(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """The text of the line that could not be read, where the message names one."""
+    words = str(error).replace(",", "").replace(")", "").split()
+    if "line" not in words:
+        return ""
+    number = words[words.index("line") + 1]
+    lines = text.splitlines()
+    if not number.isdigit() or int(number) > len(lines):
+        return ""
+    return f": {lines[int(number) - 1].strip()}"
+
+
+def _plain(message: str) -> str:
+    """`$.call[0].tool` reads better as `call[0].tool`, and before what is wrong with it."""
+    what, _, path = message.partition(" - at `$.")
+    return f"{path.rstrip('`')}: {what}" if path else what

@@ -1,0 +1,130 @@
+"""Stamps to named durations, from one table each for a call and for a setup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Stamps: TypeAlias = NDArray[np.int64]
+MISSING = np.iinfo(np.int64).min
+
+
+class Segment(NamedTuple):
+    """A duration between two stamps; `part_of` names the sum that it is a part of."""
+
+    name: str
+    start: str
+    end: str
+    about: str
+    part_of: str | None = None
+
+
+CALL: tuple[Segment, ...] = (
+    Segment("call", "sent", "received", "one request and its final response"),
+    Segment("deliver", "sent", "read", "until the server has the bytes", "call"),
+    Segment("dispatch", "read", "entered", "the SDK, up to the tool's own function", "call"),
+    Segment("work", "entered", "left", "the tool's own function", "call"),
+    Segment("encode", "left", "writing", "the SDK, until the reply is handed over", "call"),
+    Segment("return", "writing", "received", "until we have the bytes", "call"),
+    Segment("send", "sent", "written", "our write call"),
+    Segment("ttfb", "sent", "first_byte", "until the first byte of the reply"),
+    Segment("decode", "received", "decoded", "our reading of the reply"),
+)
+
+SETUP: tuple[Segment, ...] = (
+    Segment("setup", "began", "ready", "from the start of the launch until it can be called"),
+    Segment("first_reply", "spawning", "first_reply_received", "start up to a reply", "setup"),
+    Segment("interpreter", "interpreter_start", "process_up", "until our probe runs", "setup"),
+    Segment("imports", "process_up", "imports_done", "until the SDK starts serving", "setup"),
+    Segment("serving", "imports_done", "first_read", "until the first request is read", "setup"),
+    Segment("connect", "connecting", "connected", "until the connection stands", "setup"),
+    Segment("initialize", "initialize_start", "initialize_received", "the handshake", "setup"),
+    Segment("discover", "discover_start", "discover_received", "asking what is there", "setup"),
+    Segment("initialized", "initialized_sent", "initialized_done", "accepting the offer", "setup"),
+    Segment("tools_list", "tools_sent", "tools_received", "all pages of the tool list", "setup"),
+    Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
+    Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
+    Segment("first_result", "began", "first_received", "launch to the first tool result"),
+)
+SETUP_NAMES = (*(segment.name for segment in SETUP), "client")
+
+
+def calls(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+    """Durations in ns of every call segment, row for row; MISSING where a stamp is missing.
+
+    `stamps` maps a point (`sent`) to int64 ns with MISSING for none. `boundary` = call − work.
+    Segments that no row has are left out.
+    """
+    durations = _durations(CALL, stamps)
+    if "work" in durations:
+        durations["boundary"] = _minus(durations["call"], durations["work"])
+    return durations
+
+
+def setups(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+    """Durations in ns of every setup segment, launch for launch, as `calls` gives them.
+
+    `client` is our own time between the parts: what they leave of `setup`.
+    """
+    durations = _durations(SETUP, _with_openings(stamps))
+    if "setup" in durations:
+        parts = [one.name for one in SETUP if one.part_of == "setup" and one.name in durations]
+        spent = sum((np.where(durations[p] == MISSING, 0, durations[p]) for p in parts), start=0)
+        whole = durations["setup"]
+        durations["client"] = np.where(whole == MISSING, MISSING, whole - spent)
+    return durations
+
+
+def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+    """Add the points at which a setup, and the opening exchange in it, begin.
+
+    A connection gives the opening a beginning. A pipe does not: the request is written before
+    there is a server to read it, so its time is `first_reply`, unless a probe saw the read.
+    """
+    nothing = np.full(len(next(iter(stamps.values()), ())), MISSING)
+    spawning, connecting, first_read = (
+        stamps.get(point, nothing) for point in ("spawning", "connecting", "first_read")
+    )
+    connected = connecting != MISSING
+    probed = ~connected & (first_read != MISSING)
+    points = dict(stamps)
+    points["began"] = np.where(connected, connecting, spawning)
+    points["interpreter_start"] = np.where(probed, spawning, MISSING)
+    if connected.any():
+        for point in ("process_up", "imports_done", "first_read"):
+            points[point] = np.where(probed, stamps.get(point, nothing), MISSING)
+    for step in ("initialize", "discover"):
+        received = stamps.get(f"{step}_received", nothing)
+        sent = stamps.get(f"{step}_sent", nothing)
+        piped = np.where(probed, first_read, MISSING)
+        answered = received != MISSING
+        start = np.where(connected, sent, piped)
+        points[f"{step}_start"] = np.where(answered, start, MISSING)
+        unseen = answered & ~connected & ~probed
+        reply = points.get("first_reply_received", nothing)
+        points["first_reply_received"] = np.where(unseen, received, reply)
+    return points
+
+
+def disorder(durations: Mapping[str, Stamps]) -> int:
+    """Rows in which a part is negative: stamps in an order that causality forbids."""
+    wrong = [(each < 0) & (each != MISSING) for each in durations.values()]
+    return int(np.any(wrong, axis=0).sum()) if wrong else 0
+
+
+def _durations(table: tuple[Segment, ...], stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+    found: dict[str, Stamps] = {}
+    for segment in table:
+        if segment.start in stamps and segment.end in stamps:
+            duration = _minus(stamps[segment.end], stamps[segment.start])
+            if (duration != MISSING).any():
+                found[segment.name] = duration
+    return found
+
+
+def _minus(end: Stamps, start: Stamps) -> Stamps:
+    both = (end != MISSING) & (start != MISSING)
+    return np.where(both, end - np.where(both, start, 0), MISSING)

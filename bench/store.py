@@ -1,0 +1,324 @@
+"""The results folder: appended while measuring, folded to Parquet at the end, read back whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import secrets
+import string
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench import segments
+from bench.errors import BenchError
+from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS
+from bench.recorder import Recorder
+
+FORMAT = 1
+RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
+TABLES = ("calls", "launches", "messages")
+_TYPES = {"int": pa.int64(), "text": pa.string()}
+
+
+def schema(columns: Mapping[str, str]) -> pa.Schema:
+    """The Arrow schema of a table of CALL_COLUMNS or MESSAGE_COLUMNS."""
+    return pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+
+
+CALLS, MESSAGES = schema(CALL_COLUMNS), schema(MESSAGE_COLUMNS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One results folder: `meta` is its run.json; the tables have units in column names.
+
+    `torn` counts pieces at the ends of files that a killed writer left unreadable.
+    """
+
+    path: Path
+    meta: Mapping[str, Any]
+    call_table: pa.Table
+    launch_table: pa.Table
+    message_table: pa.Table
+    torn: int = 0
+
+    @property
+    def status(self) -> str:
+        """`complete`, `interrupted`, or `incomplete` where the writer did not get to its end."""
+        status = str(self.meta.get("status", "incomplete"))
+        return "incomplete" if status == "running" else status
+
+
+def create(parent: Path, scenario: str) -> Path:
+    """A new folder `<UTC time>-<scenario>-<4 letters>` under `parent`."""
+    when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    letters = "".join(secrets.choice(string.ascii_lowercase) for _ in range(4))
+    path = parent / f"{when}-{scenario}-{letters}"
+    try:
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise BenchError(
+            f"results cannot be written to {parent}: {error.strerror}; try: --out DIR"
+        ) from error
+    return path
+
+
+class Writer:
+    """Appends what recorders kept, off the timed path; everything flushed survives SIGKILL."""
+
+    def __init__(self, path: Path, meta: Mapping[str, Any]) -> None:
+        self.path = path
+        self.meta = dict(meta)
+        self._streams: dict[Path, tuple[io.BufferedWriter, Any]] = {}
+        self._seq = 0
+        self.write_meta(status="running")
+
+    def write_meta(self, **changes: Any) -> None:
+        """Write run.json anew, atomically."""
+        self.meta.update(changes)
+        text = json.dumps({"format": FORMAT, **self.meta}, indent=1, allow_nan=False)
+        fresh = self.path / f"{RUN_FILE}.new"
+        fresh.write_text(text + "\n", "utf-8")
+        os.replace(fresh, self.path / RUN_FILE)
+
+    def flush(self, recorder: Recorder) -> None:
+        """Append the rows that a launch has kept since the last flush."""
+        messages, calls = recorder.take()
+        self._transcript(recorder)
+        turn = recorder.turn
+        head = (turn.cell.name, turn.launch)
+        rows = [(*head, self._next_seq(), *_message(row)) for row in messages]
+        self._append(f"messages-{turn.launch}.arrow", MESSAGES, rows)
+        self._append(
+            f"calls-{turn.launch}.arrow", CALLS, [(*head, turn.round, *_call(row)) for row in calls]
+        )
+
+    def launch(self, recorder: Recorder, outcome: str) -> None:
+        """Append what is known of a launch so far; a later line of the same launch replaces it."""
+        turn = recorder.turn
+        line = {
+            "launch": turn.launch,
+            "cell": turn.cell.name,
+            "round": turn.round,
+            "outcome": outcome,
+            "marks": recorder.marks,
+            "facts": recorder.facts,
+            "counts": recorder.counts,
+            "noise": [line.decode("utf-8", "backslashreplace") for line in recorder.noise],
+        }
+        self._append_line(LAUNCHES_FILE, line)
+
+    def _transcript(self, recorder: Recorder) -> None:
+        """Append the bodies that a launch has kept, and forget them there."""
+        kept, recorder.transcript = recorder.transcript, []
+        for message in kept:
+            line = {"launch": recorder.turn.launch, **msgspec.to_builtins(message)}
+            self._append_line(TRANSCRIPT_FILE, line)
+
+    def end_launch(self, launch: int) -> None:
+        """Close the launch's streams."""
+        for kind in ("messages", "calls"):
+            opened = self._streams.pop(self.path / f"{kind}-{launch}.arrow", None)
+            if opened is not None:
+                opened[1].close()
+                opened[0].close()
+
+    def close(self, status: str, **changes: Any) -> None:
+        """Fold the streams into Parquet and write the final run.json."""
+        for launch in {int(path.stem.rpartition("-")[2]) for path in self._streams}:
+            self.end_launch(launch)
+        run = read(self.path)
+        for name, table in zip(
+            TABLES, (run.call_table, run.launch_table, run.message_table), strict=True
+        ):
+            write_table(table, self.path / f"{name}.parquet")
+        self.write_meta(status=status, **changes)
+        for stream in _streams(self.path):
+            stream.unlink()
+        (self.path / LAUNCHES_FILE).unlink(missing_ok=True)
+
+    def _append(self, name: str, schema: pa.Schema, rows: list[tuple[Any, ...]]) -> None:
+        if not rows:
+            return
+        path = self.path / name
+        if path not in self._streams:
+            file = path.open("wb")
+            self._streams[path] = (file, pa.ipc.new_stream(file, schema))
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+        file, writer = self._streams[path]
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+        file.flush()
+
+    def _append_line(self, name: str, line: Mapping[str, Any]) -> None:
+        with (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """One Parquet file, small: stamps as differences, text as dictionaries, zstd."""
+    numbers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    fresh = path.with_suffix(".new")
+    pq.write_table(
+        table,
+        fresh,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=texts,
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=False,
+    )
+    os.replace(fresh, path)
+
+
+def read(path: Path | str) -> Run:
+    """The run in a folder, whole or as far as it got; BenchError where it is none."""
+    folder = Path(path)
+    try:
+        meta = json.loads((folder / RUN_FILE).read_text("utf-8"))
+    except OSError as error:
+        raise BenchError(f"no run in {folder}: {RUN_FILE}: {error.strerror}") from error
+    except ValueError as error:
+        raise BenchError(f"{folder / RUN_FILE} cannot be read: {error}") from error
+    if meta.get("format") != FORMAT:
+        raise BenchError(f"{folder} has format {meta.get('format')}, this program reads {FORMAT}")
+    if (folder / "messages.parquet").is_file():
+        tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
+        return Run(folder, meta, *tables)
+    return _read_streams(folder, meta)
+
+
+def transcript(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The kept messages of a run, with their bodies; a torn last line is left out."""
+    file = path / TRANSCRIPT_FILE
+    lines, _ = _json_lines(file.read_bytes() if file.is_file() else b"")
+    yield from lines
+
+
+def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
+    torn = 0
+    found: dict[str, list[pa.RecordBatch]] = {"calls": [], "messages": []}
+    for stream in _streams(folder):
+        batches, broken = _batches(stream)
+        found[stream.name.partition("-")[0]] += batches
+        torn += broken
+    file = folder / LAUNCHES_FILE
+    lines, broken = _json_lines(file.read_bytes() if file.is_file() else b"")
+    messages = pa.Table.from_batches(found["messages"], MESSAGES)
+    return Run(
+        folder,
+        meta,
+        pa.Table.from_batches(found["calls"], CALLS).sort_by("launch"),
+        launch_table({line["launch"]: line for line in lines}),
+        _in_order(messages),
+        torn + broken,
+    )
+
+
+def _in_order(messages: pa.Table) -> pa.Table:
+    """By time within a launch; `seq` counts them anew, as they stand then."""
+    keys = [("launch", "ascending"), ("at_ns", "ascending"), ("seq", "ascending")]
+    ordered = messages.sort_by(keys)
+    place = ordered.schema.get_field_index("seq")
+    return ordered.set_column(place, "seq", pa.array(range(len(ordered)), pa.int64()))
+
+
+def launch_table(launches: Mapping[int, Mapping[str, Any]]) -> pa.Table:
+    """One row a launch: `at_<point>_ns` stamps, `<segment>_ns` durations, counts and facts."""
+    rows = [launches[number] for number in sorted(launches)]
+    columns: dict[str, Any] = {
+        "cell": pa.array([row["cell"] for row in rows], pa.string()),
+        "launch": pa.array([row["launch"] for row in rows], pa.int64()),
+        "round": pa.array([row["round"] for row in rows], pa.int64()),
+        "outcome": pa.array([row["outcome"] for row in rows], pa.string()),
+    }
+    points = sorted({point for row in rows for point in row["marks"]})
+    stamps = {
+        point: [row["marks"].get(point, segments.MISSING) for row in rows] for point in points
+    }
+    durations = segments.setups({p: array(values) for p, values in stamps.items()})
+    for name in segments.SETUP_NAMES:
+        if name in durations:
+            columns[f"{name}_ns"] = nullable(durations[name])
+    for point in points:
+        columns[f"at_{point}_ns"] = nullable(array(stamps[point]))
+    for name in ("rss_bytes_start", "rss_bytes_end", "cpu_s"):
+        columns[name] = pa.array([row["facts"].get(name) for row in rows])
+    columns["details"] = pa.array([_details(row) for row in rows], pa.string())
+    return pa.table(columns)
+
+
+def array(values: Sequence[int]) -> segments.Stamps:
+    """Stamps as segments takes them."""
+    return np.array(values, np.int64)
+
+
+def nullable(values: segments.Stamps) -> pa.Array:
+    """Durations as a column: MISSING becomes null."""
+    return pa.array(values, pa.int64(), mask=values == segments.MISSING)
+
+
+def stamps(table: pa.Table, column: str) -> segments.Stamps:
+    """A column of stamps or durations: null becomes MISSING."""
+    found: segments.Stamps = table[column].fill_null(segments.MISSING).to_numpy()
+    return found
+
+
+def details(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts, facts and quoted noise of one row of the launch table."""
+    found: dict[str, Any] = json.loads(row["details"])
+    return found
+
+
+def _details(row: Mapping[str, Any]) -> str:
+    """What varies from server to server in a launch, as JSON: counts, facts, quoted noise."""
+    return json.dumps({key: row[key] for key in ("facts", "counts", "noise")})
+
+
+def _call(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
+    index, phase, tool, outcome, code, intended, *stamps, request, response, port = row
+    server_stamps = (None, None, None, None)
+    rest = (request, response, 1, 1, port)
+    return (index, phase, tool, outcome, code, intended, *stamps, *server_stamps, *rest)
+
+
+def _message(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    at_ns, direction, kind, method, id, size, http_status = row
+    return at_ns, direction, kind, method, None if id is None else str(id), size, http_status
+
+
+def _streams(folder: Path) -> list[Path]:
+    return sorted(folder.glob("messages-*.arrow")) + sorted(folder.glob("calls-*.arrow"))
+
+
+def _batches(path: Path) -> tuple[list[pa.RecordBatch], int]:
+    batches: list[pa.RecordBatch] = []
+    try:
+        with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
+            for batch in reader:
+                batches.append(batch)
+    except (pa.ArrowInvalid, OSError):
+        return batches, 1
+    return batches, 0
+
+
+def _json_lines(data: bytes) -> tuple[list[dict[str, Any]], int]:
+    """Whole lines; a torn last one is counted, a torn one in the middle is an error."""
+    *whole, tail = data.split(b"\n")
+    lines = [json.loads(line) for line in whole]
+    return lines, int(bool(tail))

@@ -1,0 +1,46 @@
+"""The words that name a server - a command, a URL, a known name - to the noun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.errors import UsageError
+from bench.model import Headers, HttpRecipe, Server
+
+RUNTIMES = ("python", "node", "npx", "uv", "uvx", "sh", "bash", "deno", "bun", "npm", "exec")
+
+
+def from_command(command: Sequence[str]) -> Server:
+    """A server started by a command line, which speaks over stdio."""
+    if not command:
+        raise UsageError("no command after --; say: mcp-latency run -- COMMAND ARG…")
+    return Server(name=_name(command), stdio=tuple(command))
+
+
+def from_url(url: str, headers: Headers = ()) -> Server:
+    """A server that runs already, reached over Streamable HTTP."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname:
+        raise UsageError(f'--url "{url}": say a full address like http://127.0.0.1:8000/mcp')
+    name = f"{parts.hostname}-{parts.port or 80}"
+    return Server(name=name, http=HttpRecipe(url=url), headers=headers)
+
+
+def header(text: str) -> tuple[str, str]:
+    """`Name: value` to its two halves."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip() or any(letter in value for letter in "\r\n"):
+        raise UsageError(f"--header \"{name}\": say it as 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _name(command: Sequence[str]) -> str:
+    """The file or package that the command starts, rather than the runtime in front of it."""
+    for word in command:
+        stem = Path(word).stem
+        if word.startswith("-") or not stem or stem.rstrip("0123456789.") in RUNTIMES:
+            continue
+        return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in stem)
+    return Path(command[0]).stem or "server"

@@ -1,0 +1,37 @@
+"""How bytes reach a server: one file a transport, all stamping the same points."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+from bench.model import Endpoint, Outgoing, Reply
+from bench.recorder import Recorder
+from bench.wire import http, stdio
+
+
+class Wire(Protocol):
+    """One connection to a server, for one launch.
+
+    `response_form` is how replies came: `line`, `json` or `sse`; None before the first.
+    """
+
+    response_form: str | None
+
+    async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
+        """Send a request, wait for its reply; a failure is an outcome of the Reply."""
+
+    async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
+        """Send a notification; its Reply says whether the transport took it."""
+
+    async def close(self) -> None:
+        """Say goodbye as the transport does; the server may still be leaving afterwards."""
+
+    def finish(self) -> None:
+        """Give back what is held, once the server has left."""
+
+
+WIRES: Mapping[str, Callable[[Endpoint, Recorder], Awaitable[Wire]]] = {
+    "stdio": stdio.open,
+    "http": http.open,
+}

@@ -1,0 +1,195 @@
+"""One HTTP/1.1 connection: a non-blocking socket and a parser, one exchange at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Protocol
+
+import httptools
+
+from bench.recorder import Clock
+from bench.wire.conversation import Waiting
+
+READ_BYTES = 1 << 18
+
+
+class Sink(Protocol):
+    """Where one response goes, in the order of its bytes; stamps are those of the read call."""
+
+    waiting: Waiting
+
+    def head(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
+        """The status line and all header fields (names in lower case) are in."""
+
+    def data(self, chunk: bytes, at_ns: int) -> None:
+        """A piece of the decoded body."""
+
+    def complete(self, at_ns: int) -> None:
+        """The last byte of the response is in."""
+
+    def broken(self, why: str) -> None:
+        """The response will not be complete."""
+
+
+async def connect(host: str, port: int, clock: Clock) -> Connection:
+    """Connect to the first address of `host` that answers; raises OSError where none does."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    failure: OSError = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in found:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(sock, address)
+        except OSError as error:
+            sock.close()
+            failure = error
+            continue
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+        return Connection(sock, clock)
+    raise failure
+
+
+class Connection:
+    """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on."""
+
+    def __init__(self, sock: socket.socket, clock: Clock) -> None:
+        self.local_port: int = sock.getsockname()[1]
+        self.closed = False
+        self._sock = sock
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._parser = httptools.HttpResponseParser(self)
+        self._sink: Sink | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self._rest = memoryview(b"")
+        self._at_ns = 0
+        self._status = 0
+        self._headers: dict[bytes, bytes] = {}
+        self._until_end = False
+        self._loop.add_reader(sock, self._readable)
+
+    @property
+    def idle(self) -> bool:
+        """Open, and no exchange is under way."""
+        return self._sink is None and not self.closed
+
+    @property
+    def draining(self) -> bool:
+        """Its exchange has its reply, only the end of the response is still to come."""
+        return self._sink is not None and self._sink.waiting.future.done()
+
+    def start(self, request: bytes, sink: Sink) -> None:
+        """Send the bytes of one request; the write is stamped on both sides."""
+        assert self.idle
+        self._sink = sink
+        sink.waiting.sent_ns = self._clock()
+        try:
+            count = self._sock.send(request)
+        except BlockingIOError:
+            count = 0
+        except OSError as error:
+            return self.abort(f"writing failed: {error.strerror}")
+        if count == len(request):
+            sink.waiting.written_ns = self._clock()
+            return
+        self._rest = memoryview(request)[count:]
+        self._loop.add_writer(self._sock, self._writable)
+
+    async def drained(self) -> None:
+        """Wait until the response under way is complete, or the connection gone."""
+        if self._sink is not None:
+            self._idle = self._idle or self._loop.create_future()
+            await asyncio.shield(self._idle)
+
+    def abort(self, why: str) -> None:
+        """Close at once; an exchange under way is broken."""
+        if self.closed:
+            return
+        self.closed = True
+        self._loop.remove_reader(self._sock)
+        self._loop.remove_writer(self._sock)
+        self._sock.close()
+        sink = self._sink
+        self._release()
+        if sink is not None:
+            sink.broken(why)
+
+    def _writable(self) -> None:
+        try:
+            count = self._sock.send(self._rest)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            return self.abort(f"writing failed: {error.strerror}")
+        self._rest = self._rest[count:]
+        if not self._rest:
+            self._loop.remove_writer(self._sock)
+            if self._sink is not None:
+                self._sink.waiting.written_ns = self._clock()
+
+    def _readable(self) -> None:
+        try:
+            chunk = self._sock.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            return self.abort(f"the connection was lost: {error.strerror}")
+        self._at_ns = self._clock()
+        if not chunk:
+            return self._ended()
+        try:
+            self._parser.feed_data(chunk)
+        except httptools.HttpParserCallbackError as error:
+            self.abort(str(error.__context__ or error))
+        except httptools.HttpParserError as error:
+            self.abort(f"no HTTP response: {error}")
+
+    def _ended(self) -> None:
+        if self._until_end:
+            self.on_message_complete()
+        self.abort("the server closed the connection before its response was complete")
+
+    def _release(self) -> None:
+        self._sink = None
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+        self._idle = None
+
+    def on_message_begin(self) -> None:
+        """Called by the parser."""
+        self._headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Called by the parser."""
+        self._headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        """Called by the parser; 1xx responses are interim and left out (RFC 9110, 15.2)."""
+        self._status = self._parser.get_status_code()
+        sized = b"content-length" in self._headers or b"transfer-encoding" in self._headers
+        self._until_end = not sized and self._status not in (202, 204, 304)
+        if self._sink is not None and self._status >= 200:
+            self._sink.head(self._status, self._headers, self._at_ns)
+
+    def on_body(self, chunk: bytes) -> None:
+        """Called by the parser."""
+        if self._sink is not None:
+            self._sink.data(chunk, self._at_ns)
+
+    def on_message_complete(self) -> None:
+        """Called by the parser, or by the end of a body that has no length."""
+        if self._status < 200:
+            return
+        self._until_end = False
+        sink = self._sink
+        keep = self._parser.should_keep_alive()
+        self._release()
+        if sink is not None:
+            sink.complete(self._at_ns)
+        if not keep:
+            self.abort("the server closed the connection")

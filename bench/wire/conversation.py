@@ -1,0 +1,162 @@
+"""Who waits for which reply on one connection: matched by id only, whatever arrives in between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import anyio
+
+from bench import jsonrpc
+from bench.jsonrpc import Envelope
+from bench.model import Kind, Outcome, Outgoing, Reply
+from bench.recorder import Recorder
+
+
+class Waiting:
+    """A request that has no reply yet, with the stamps it has so far."""
+
+    __slots__ = ("first_byte_ns", "future", "out", "sent_ns", "written_ns")
+
+    def __init__(self, out: Outgoing, future: asyncio.Future[Reply]) -> None:
+        self.out = out
+        self.future = future
+        self.sent_ns = 0
+        self.written_ns: int | None = None
+        self.first_byte_ns: int | None = None
+
+
+class Answer(NamedTuple):
+    """What we owe the server for a request of its own."""
+
+    body: bytes
+    id: jsonrpc.Id
+
+
+class Conversation:
+    """The open requests of one launch, and what each incoming message means for them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[int, Waiting] = {}
+        self._answered: set[int] = set()
+
+    def expect(self, out: Outgoing) -> Waiting:
+        """Register a message before it is sent; only one with an id can be matched to a reply."""
+        waiting = Waiting(out, self._loop.create_future())
+        if out.id is not None:
+            self._waiting[out.id] = waiting
+        return waiting
+
+    def sent(self, out: Outgoing, at_ns: int) -> None:
+        """Keep the message that went out at `at_ns`."""
+        kind: Kind = "notification" if out.id is None else "request"
+        self.recorder.message(at_ns, "out", kind, out.body, method=out.method, id=out.id)
+
+    def answered(self, answer: Answer, at_ns: int) -> None:
+        """Keep our own reply to a request of the server."""
+        self.recorder.message(at_ns, "out", "response", answer.body, id=answer.id)
+
+    async def outcome(self, waiting: Waiting, limit_s: float) -> Reply:
+        """The reply, or what became of the request instead, at the latest after `limit_s`."""
+        with anyio.move_on_after(limit_s):
+            return await waiting.future
+        self.forget(waiting.out)
+        return self.failed(waiting, "timeout", f"no reply within {limit_s:g} s")
+
+    def forget(self, out: Outgoing) -> None:
+        """A later reply to this request is a late one, not a reply to anything else."""
+        if out.id is not None:
+            self._waiting.pop(out.id, None)
+            self._answered.add(out.id)
+
+    def incoming(
+        self,
+        body: bytes,
+        at_ns: int,
+        *,
+        first_byte_ns: int | None = None,
+        http_status: int | None = None,
+        local_port: int | None = None,
+    ) -> Answer | None:
+        """Take one message that was complete at `at_ns`; what we owe the server for it."""
+        envelope = jsonrpc.read(body)
+        if envelope is None or (kind := envelope.kind) == "noise":
+            self.recorder.noise_line(at_ns, body)
+            return None
+        if kind == "response":
+            self._reply(envelope, body, at_ns, first_byte_ns, http_status, local_port)
+        id = envelope.id if isinstance(envelope.id, int | float | str) else None
+        method = envelope.method if isinstance(envelope.method, str) else None
+        self.recorder.message(
+            at_ns, "in", kind, body, method=method, id=id, http_status=http_status
+        )
+        if kind != "request":
+            return None
+        self.recorder.count("server_requests")
+        return Answer(jsonrpc.answer(envelope), id)
+
+    def lost(self, why: str, *, outcome: Outcome = "transport_error") -> None:
+        """The connection is gone: every open request ends here, with `why`."""
+        for waiting in list(self._waiting.values()):
+            self.lost_one(waiting, why, outcome=outcome)
+
+    def lost_one(
+        self,
+        waiting: Waiting,
+        why: str,
+        *,
+        outcome: Outcome = "transport_error",
+        error_code: int | None = None,
+        http_status: int | None = None,
+    ) -> None:
+        """One request will get no reply any more."""
+        if waiting.future.done():
+            return
+        self.forget(waiting.out)
+        reply = self.failed(waiting, outcome, why)
+        reply.error_code = error_code
+        reply.http_status = http_status
+        waiting.future.set_result(reply)
+
+    def failed(self, waiting: Waiting, outcome: Outcome, why: str) -> Reply:
+        """The reply that stands for a missing one."""
+        return Reply(
+            outcome=outcome,
+            sent_ns=waiting.sent_ns,
+            written_ns=waiting.written_ns,
+            first_byte_ns=waiting.first_byte_ns,
+            why=why,
+        )
+
+    def _reply(
+        self,
+        envelope: Envelope,
+        body: bytes,
+        at_ns: int,
+        first_byte_ns: int | None,
+        http_status: int | None,
+        local_port: int | None,
+    ) -> None:
+        waiting = self._waiting.pop(envelope.id, None) if isinstance(envelope.id, int) else None
+        if waiting is None or waiting.future.done():
+            known = envelope.id in self._answered
+            self.recorder.count("duplicate_replies" if known else "stray_replies")
+            return
+        assert waiting.out.id is not None
+        self._answered.add(waiting.out.id)
+        waiting.future.set_result(
+            Reply(
+                outcome=envelope.outcome,
+                sent_ns=waiting.sent_ns,
+                written_ns=waiting.written_ns,
+                first_byte_ns=first_byte_ns or at_ns,
+                received_ns=at_ns,
+                decoded_ns=self.recorder.clock(),
+                error_code=envelope.error_code,
+                body=body,
+                http_status=http_status,
+                local_port=local_port,
+            )
+        )

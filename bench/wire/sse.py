@@ -1,0 +1,64 @@
+"""Server-sent events: bytes in any chunking to the data of each event; without I/O."""
+
+from __future__ import annotations
+
+import re
+
+from bench.wire.lines import LIMIT_BYTES, MessageTooLong
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class SseReader:
+    """Reads an event stream (WHATWG HTML, 9.2.6): CRLF, LF or CR; comments and ids are skipped.
+
+    An event is complete at its blank line, or at a CR that may be the first half of one.
+    """
+
+    def __init__(self, *, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.comments = 0
+        self._limit_bytes = limit_bytes
+        self._partial: list[bytes] = []
+        self._data: list[bytes] = []
+        self._held_bytes = 0
+        self._after_cr = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The data of the events that this chunk completes; events without data are left out."""
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        events: list[bytes] = []
+        start = 0
+        for end in _LINE_END.finditer(chunk):
+            self._line(chunk[start : end.start()], events)
+            start = end.end()
+        self._after_cr = chunk.endswith(b"\r")
+        if start < len(chunk):
+            self._hold(chunk[start:])
+        return events
+
+    def _line(self, tail: bytes, events: list[bytes]) -> None:
+        line = b"".join((*self._partial, tail)) if self._partial else tail
+        self._partial = []
+        if not line:
+            self._end_event(events)
+        elif line.startswith(b"data:"):
+            self._data.append(line[5:].removeprefix(b" "))
+        elif line == b"data":
+            self._data.append(b"")
+        elif line.startswith(b":"):
+            self.comments += 1
+
+    def _end_event(self, events: list[bytes]) -> None:
+        data = b"\n".join(self._data)
+        self._data = []
+        self._held_bytes = 0
+        if data:
+            events.append(data)
+
+    def _hold(self, rest: bytes) -> None:
+        self._held_bytes += len(rest)
+        if self._held_bytes > self._limit_bytes:
+            raise MessageTooLong(self._limit_bytes)
+        self._partial.append(rest)

@@ -1,0 +1,173 @@
+"""The stdio wire: one JSON-RPC message a line over two pipes, stamped at the system call."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+
+import anyio
+
+from bench.model import Endpoint, Outgoing, Reply
+from bench.recorder import Recorder
+from bench.wire.conversation import Conversation, Waiting
+from bench.wire.lines import LineReader, MessageTooLong
+
+READ_BYTES = 1 << 16
+BACKLOG_POLL_S = 0.001
+
+
+async def open(endpoint: Endpoint, recorder: Recorder) -> StdioWire:
+    """A wire over the two pipe ends of `endpoint`, which it makes non-blocking and owns."""
+    return StdioWire(endpoint, recorder)
+
+
+class StdioWire:
+    """Reads and writes the descriptors itself, so that a stamp stands next to its system call."""
+
+    response_form: str | None = "line"
+
+    def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
+        assert endpoint.read_fd is not None
+        assert endpoint.write_fd is not None
+        self._in, self._out = endpoint.read_fd, endpoint.write_fd
+        self._clock = recorder.clock
+        self._recorder = recorder
+        self._talk = Conversation(recorder)
+        self._lines = LineReader()
+        self._first_byte_ns: int | None = None
+        self._backlog: deque[tuple[memoryview, Waiting | None]] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._closed = False
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._loop.add_reader(self._in, self._readable)
+
+    async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
+        """Send a request and wait for its reply; a failure is an outcome, never an exception."""
+        waiting = self._talk.expect(out)
+        if self._closed:
+            self._talk.lost("the connection is closed")
+            return await waiting.future
+        line = out.body + b"\n"
+        waiting.sent_ns = sent_ns = self._clock()
+        self._write(line, waiting)
+        self._talk.sent(out, sent_ns)
+        return await self._talk.outcome(waiting, limit_s)
+
+    async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
+        """Send a notification; done when the pipe has taken the bytes."""
+        waiting = self._talk.expect(out)
+        waiting.sent_ns = sent_ns = self._clock()
+        if not self._closed:
+            self._write(out.body + b"\n", waiting)
+        self._talk.sent(out, sent_ns)
+        with anyio.move_on_after(limit_s):
+            await self._drained()
+        if waiting.written_ns is None:
+            return self._talk.failed(waiting, "transport_error", "the pipe did not take it")
+        return Reply("ok", sent_ns, waiting.written_ns, received_ns=waiting.written_ns)
+
+    async def close(self) -> None:
+        """Close our end of the server's input, which asks it to leave; it may still write."""
+        self._give_up("the connection is closed")
+        self._close_output()
+
+    def finish(self) -> None:
+        """Stop reading and give the descriptors back; once the server has left."""
+        self._close_output()
+        if self._in >= 0:
+            self._loop.remove_reader(self._in)
+            os.close(self._in)
+            self._in = -1
+
+    async def _drained(self) -> None:
+        """Wait until the pipe has taken everything."""
+        while self._backlog:
+            await anyio.sleep(BACKLOG_POLL_S)
+
+    def _write(self, line: bytes, waiting: Waiting | None) -> None:
+        if self._backlog:
+            self._backlog.append((memoryview(line), waiting))
+            return
+        try:
+            count = os.write(self._out, line)
+        except BlockingIOError:
+            count = 0
+        except OSError as error:
+            return self._give_up(f"writing failed: {error.strerror}")
+        if count == len(line):
+            if waiting is not None:
+                waiting.written_ns = self._clock()
+            return
+        self._backlog.append((memoryview(line)[count:], waiting))
+        self._loop.add_writer(self._out, self._writable)
+
+    def _writable(self) -> None:
+        rest, waiting = self._backlog[0]
+        try:
+            count = os.write(self._out, rest)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            return self._give_up(f"writing failed: {error.strerror}")
+        if count < len(rest):
+            self._backlog[0] = (rest[count:], waiting)
+            return
+        if waiting is not None:
+            waiting.written_ns = self._clock()
+        self._backlog.popleft()
+        if not self._backlog:
+            self._loop.remove_writer(self._out)
+
+    def _readable(self) -> None:
+        try:
+            chunk = os.read(self._in, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            chunk = b""
+            self._recorder.facts["read_error"] = error.strerror
+        at_ns = self._clock()
+        if not chunk:
+            return self._ended()
+        try:
+            lines = self._lines.feed(chunk)
+        except MessageTooLong as error:
+            return self._stop_reading(str(error))
+        for line in lines:
+            self._line(line, at_ns)
+            self._first_byte_ns = None
+        if self._lines.held_bytes and self._first_byte_ns is None:
+            self._first_byte_ns = at_ns
+
+    def _line(self, line: bytes, at_ns: int) -> None:
+        if not line.strip():
+            return self._recorder.count("blank_lines")
+        answer = self._talk.incoming(line, at_ns, first_byte_ns=self._first_byte_ns)
+        if answer is not None and not self._closed:
+            sent_ns = self._clock()
+            self._write(answer.body + b"\n", None)
+            self._talk.answered(answer, sent_ns)
+
+    def _ended(self) -> None:
+        held = self._lines.held_bytes
+        cut = f" in the middle of a message, after {held} bytes of it" if held else ""
+        self._stop_reading(f"the server closed its output{cut}")
+
+    def _stop_reading(self, why: str) -> None:
+        self._loop.remove_reader(self._in)
+        self._give_up(why)
+
+    def _give_up(self, why: str) -> None:
+        """No further exchange is possible; what is open fails with `why`."""
+        self._closed = True
+        if self._backlog:
+            self._loop.remove_writer(self._out)
+            self._backlog.clear()
+        self._talk.lost(why)
+
+    def _close_output(self) -> None:
+        if self._out >= 0:
+            os.close(self._out)
+            self._out = -1
