@@ -1,1 +1,20 @@
-"""A latency benchmarking harness for MCP servers."""
+"""A latency benchmarking harness for MCP servers: runs as data frames, and their comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.frames import LoadedRun
+
+
+def load(path: str | Path) -> LoadedRun:
+    """The run in a results folder; raises BenchError where there is none.
+
+    `run.calls`, `run.launches` and `run.messages` are pandas frames; `run.summary()` is the
+    document of `mcp-latency report --format json`. Imported late: `import bench` stays cheap.
+    """
+    from bench.frames import LoadedRun
+
+    return LoadedRun(path)

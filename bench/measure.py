@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from bench import catalog, finder, host, needs, runner, store, summary
+from bench import catalog, finder, host, needs, runner, store, summary, tables
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import ERAS, Cell, Message, Server, Turn
 from bench.prepare import Prepared, Wish, prepare, words_of
@@ -155,7 +155,7 @@ def _stored(path: Path, cell: str | None) -> Traced:
         for line in store.transcript(path)
         if line["launch"] == first["launch"]
     ]
-    error = store.details(first)["facts"].get("error")
+    error = tables.details(first)["facts"].get("error")
     return Traced(sorted(kept, key=lambda message: message.at_ns), error)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-Transport: TypeAlias = Literal["stdio", "http"]
+Transport: TypeAlias = Literal["stdio", "http", "memory"]
 EraName: TypeAlias = Literal["stateful", "stateless"]
 Outcome: TypeAlias = Literal[
     "ok",
@@ -72,7 +72,7 @@ class Server(msgspec.Struct, frozen=True):
     @property
     def transports(self) -> tuple[Transport, ...]:
         """The transports this server has a recipe for."""
-        has: dict[Transport, bool] = {"stdio": bool(self.stdio), "http": self.http is not None}
+        has = {"stdio": bool(self.stdio), "http": self.http is not None}
         return tuple(name for name in TRANSPORTS if has[name])
 
 

@@ -51,9 +51,15 @@ async def start_listening(server: Server, environment: Environment, recorder: Re
     return Live(Endpoint(url=url, headers=server.headers), process)
 
 
+async def start_in_memory(server: Server, _: Environment, __: Recorder) -> Live:
+    """A server inside this process, known by its name (`wire/memory.py`)."""
+    return Live(Endpoint(url=server.name), None)
+
+
 STARTS: Mapping[str, Callable[[Server, Environment, Recorder], Awaitable[Live]]] = {
     "stdio": start_piped,
     "http": start_listening,
+    "memory": start_in_memory,
 }
 
 

@@ -167,8 +167,7 @@ def modes(values: Readings) -> tuple[int, ...]:
     """The median, ns, of each clearly separated heap of readings, ascending; () of none.
 
     Density of the logarithms, Gaussian kernel of 0.9 σ n^(-1/5) (Silverman 1986), at least 2 %.
-    Heaps part at valleys up to 0.4 of the lower top beside, hold 5 % of the readings and at least
-    five, and are looked at again, each by its own σ.
+    Heaps part at valleys up to 0.4 of the lower top, hold 5 % and 5 readings, and are split again.
     """
     x = np.sort(np.asarray(values, np.int64))
     if not len(x):

@@ -9,32 +9,21 @@ import os
 import secrets
 import string
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import segments
+from bench import tables
 from bench.errors import BenchError
-from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS
 from bench.recorder import Recorder
 
 FORMAT = 1
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
-_TYPES = {"int": pa.int64(), "text": pa.string()}
-
-
-def schema(columns: Mapping[str, str]) -> pa.Schema:
-    """The Arrow schema of a table of CALL_COLUMNS or MESSAGE_COLUMNS."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
-
-
-CALLS, MESSAGES = schema(CALL_COLUMNS), schema(MESSAGE_COLUMNS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,11 +85,10 @@ class Writer:
         self._transcript(recorder)
         turn = recorder.turn
         head = (turn.cell.name, turn.launch)
-        rows = [(*head, self._next_seq(), *_message(row)) for row in messages]
-        self._append(f"messages-{turn.launch}.arrow", MESSAGES, rows)
-        self._append(
-            f"calls-{turn.launch}.arrow", CALLS, [(*head, turn.round, *_call(row)) for row in calls]
-        )
+        sent = [(*head, self._next_seq(), *tables.message_row(row)) for row in messages]
+        made = [(*head, turn.round, *tables.call_row(row)) for row in calls]
+        self._append(f"messages-{turn.launch}.arrow", tables.MESSAGES, sent)
+        self._append(f"calls-{turn.launch}.arrow", tables.CALLS, made)
 
     def launch(self, recorder: Recorder, outcome: str) -> None:
         """Append what is known of a launch so far; a later line of the same launch replaces it."""
@@ -197,8 +185,8 @@ def read(path: Path | str) -> Run:
     if meta.get("format") != FORMAT:
         raise BenchError(f"{folder} has format {meta.get('format')}, this program reads {FORMAT}")
     if (folder / "messages.parquet").is_file():
-        tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
-        return Run(folder, meta, *tables)
+        found = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
+        return Run(folder, meta, *found)
     return _read_streams(folder, meta)
 
 
@@ -218,88 +206,15 @@ def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
         torn += broken
     file = folder / LAUNCHES_FILE
     lines, broken = _json_lines(file.read_bytes() if file.is_file() else b"")
-    messages = pa.Table.from_batches(found["messages"], MESSAGES)
+    messages = pa.Table.from_batches(found["messages"], tables.MESSAGES)
     return Run(
         folder,
         meta,
-        pa.Table.from_batches(found["calls"], CALLS).sort_by("launch"),
-        launch_table({line["launch"]: line for line in lines}),
-        _in_order(messages),
+        pa.Table.from_batches(found["calls"], tables.CALLS).sort_by("launch"),
+        tables.launch_table({line["launch"]: line for line in lines}),
+        tables.in_order(messages),
         torn + broken,
     )
-
-
-def _in_order(messages: pa.Table) -> pa.Table:
-    """By time within a launch; `seq` counts them anew, as they stand then."""
-    keys = [("launch", "ascending"), ("at_ns", "ascending"), ("seq", "ascending")]
-    ordered = messages.sort_by(keys)
-    place = ordered.schema.get_field_index("seq")
-    return ordered.set_column(place, "seq", pa.array(range(len(ordered)), pa.int64()))
-
-
-def launch_table(launches: Mapping[int, Mapping[str, Any]]) -> pa.Table:
-    """One row a launch: `at_<point>_ns` stamps, `<segment>_ns` durations, counts and facts."""
-    rows = [launches[number] for number in sorted(launches)]
-    columns: dict[str, Any] = {
-        "cell": pa.array([row["cell"] for row in rows], pa.string()),
-        "launch": pa.array([row["launch"] for row in rows], pa.int64()),
-        "round": pa.array([row["round"] for row in rows], pa.int64()),
-        "outcome": pa.array([row["outcome"] for row in rows], pa.string()),
-    }
-    points = sorted({point for row in rows for point in row["marks"]})
-    stamps = {
-        point: [row["marks"].get(point, segments.MISSING) for row in rows] for point in points
-    }
-    durations = segments.setups({p: array(values) for p, values in stamps.items()})
-    for name in segments.SETUP_NAMES:
-        if name in durations:
-            columns[f"{name}_ns"] = nullable(durations[name])
-    for point in points:
-        columns[f"at_{point}_ns"] = nullable(array(stamps[point]))
-    for name in ("rss_bytes_start", "rss_bytes_end", "cpu_s"):
-        columns[name] = pa.array([row["facts"].get(name) for row in rows])
-    columns["details"] = pa.array([_details(row) for row in rows], pa.string())
-    return pa.table(columns)
-
-
-def array(values: Sequence[int]) -> segments.Stamps:
-    """Stamps as segments takes them."""
-    return np.array(values, np.int64)
-
-
-def nullable(values: segments.Stamps) -> pa.Array:
-    """Durations as a column: MISSING becomes null."""
-    return pa.array(values, pa.int64(), mask=values == segments.MISSING)
-
-
-def stamps(table: pa.Table, column: str) -> segments.Stamps:
-    """A column of stamps or durations: null becomes MISSING."""
-    found: segments.Stamps = table[column].fill_null(segments.MISSING).to_numpy()
-    return found
-
-
-def details(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts, facts and quoted noise of one row of the launch table."""
-    found: dict[str, Any] = json.loads(row["details"])
-    return found
-
-
-def _details(row: Mapping[str, Any]) -> str:
-    """What varies from server to server in a launch, as JSON: counts, facts, quoted noise."""
-    return json.dumps({key: row[key] for key in ("facts", "counts", "noise")})
-
-
-def _call(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
-    index, phase, tool, outcome, code, intended, *stamps, request, response, port = row
-    server_stamps = (None, None, None, None)
-    rest = (request, response, 1, 1, port)
-    return (index, phase, tool, outcome, code, intended, *stamps, *server_stamps, *rest)
-
-
-def _message(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    at_ns, direction, kind, method, id, size, http_status = row
-    return at_ns, direction, kind, method, None if id is None else str(id), size, http_status
 
 
 def _streams(folder: Path) -> list[Path]:

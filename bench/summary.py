@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import compare, segments, stats, store
+from bench import compare, segments, stats, store, tables
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -74,10 +74,10 @@ def _samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
     rounds = cell.launches["round"].to_numpy()
     for name in segments.SETUP_NAMES:
         if f"{name}_ns" in cell.launches.column_names:
-            yield from _sample(name, store.stamps(cell.launches, f"{name}_ns"), rounds)
+            yield from _sample(name, tables.stamps(cell.launches, f"{name}_ns"), rounds)
     steady = pc.and_(pc.equal(cell.calls["phase"], "steady"), pc.equal(cell.calls["outcome"], "ok"))
     calls = cell.calls.filter(steady)
-    stamps = {point: store.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
     rounds = calls["round"].to_numpy()
     for name, durations in segments.calls(stamps).items():
         yield from _sample(name, durations, rounds)
@@ -162,7 +162,7 @@ def _wire(cell: Seen) -> dict[str, Any]:
     first = dict(
         zip(
             cell.launches["launch"].to_pylist(),
-            store.stamps(cell.launches, "at_first_sent_ns").tolist()
+            tables.stamps(cell.launches, "at_first_sent_ns").tolist()
             if "at_first_sent_ns" in cell.launches.column_names
             else [MISSING] * len(cell.launches),
             strict=True,

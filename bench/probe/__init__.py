@@ -24,7 +24,18 @@ from numpy.typing import NDArray
 
 from bench.probe.joining import Calls, Joined, join
 
-__all__ = ["Calls", "Joined", "ProbeFile", "environment", "join", "read", "reason"]
+__all__ = [
+    "HEADER",
+    "MAGIC",
+    "RECORD",
+    "Calls",
+    "Joined",
+    "ProbeFile",
+    "environment",
+    "join",
+    "read",
+    "reason",
+]
 
 FOLDER = Path(__file__).parent
 MAGIC, FORMAT = b"mcplprb\0", 1

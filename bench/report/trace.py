@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.model import Message
-from bench.report.wording import milliseconds, shown
+from bench.report.wording import harmless, milliseconds, shown
 
 ARROWS = {"out": "->", "in": "<-"}
 CUT_LETTERS = 160
@@ -120,7 +120,7 @@ def _lines(messages: Sequence[Message], full: bool) -> Iterator[str]:
         stamp = f"{(message.at_ns - began_ns) / 1e6:10.3f} ms"
         delta = f"{'+' + milliseconds(message.at_ns - previous_ns):>9}"
         body = message.body if message.body is not None else (message.method or "")
-        text = body if full else shown(body)
+        text = harmless(body) if full else shown(body)
         cut = text if full or len(text) <= CUT_LETTERS else f"{text[: CUT_LETTERS - 1]}…"
         noise = "no message: " if message.kind == "noise" else ""
         status = f" HTTP {message.http_status}" if (message.http_status or 200) >= 300 else ""

@@ -22,6 +22,7 @@ SETUP_ROWS = (
 )
 BESIDE_ROWS = ("boot", "first_call", "first_result")
 CELLS_ABREAST = 4
+SHOWN_LETTERS = 400
 
 
 class Grid(NamedTuple):
@@ -84,12 +85,22 @@ def percent(ratio: float) -> str:
 
 
 def shown(text: object) -> str:
-    """A server's words made harmless to look at: control characters escaped, length bounded."""
-    harmless = "".join(
-        letter if unicodedata.category(letter)[0] != "C" else f"\\x{ord(letter):02x}"
+    """A server's words made harmless to look at, and bounded in length."""
+    safe = harmless(text)
+    return safe if len(safe) <= SHOWN_LETTERS else f"{safe[: SHOWN_LETTERS - 1]}…"
+
+
+def harmless(text: object) -> str:
+    """Control and formatting characters (ANSI, right-to-left marks) escaped."""
+    return "".join(
+        letter if unicodedata.category(letter)[0] != "C" else _escaped(letter)
         for letter in str(text)
     )
-    return harmless if len(harmless) <= 400 else harmless[:399] + "…"
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def warnings(document: Mapping[str, Any]) -> Iterator[str]:

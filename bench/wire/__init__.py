@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bench.model import Endpoint, Outgoing, Reply
 from bench.recorder import Recorder
-from bench.wire import http, stdio
+from bench.wire import http, memory, stdio
 
 
 class Wire(Protocol):
@@ -34,4 +34,5 @@ class Wire(Protocol):
 WIRES: Mapping[str, Callable[[Endpoint, Recorder], Awaitable[Wire]]] = {
     "stdio": stdio.open,
     "http": http.open,
+    "memory": memory.open,
 }

@@ -62,6 +62,10 @@ class Conversation:
         """The reply, or what became of the request instead, at the latest after `limit_s`."""
         with anyio.move_on_after(limit_s):
             return await waiting.future
+        return self.timed_out(waiting, limit_s)
+
+    def timed_out(self, waiting: Waiting, limit_s: float) -> Reply:
+        """The reply that stands for one that did not come in time."""
         self.forget(waiting.out)
         return self.failed(waiting, "timeout", f"no reply within {limit_s:g} s")
 

@@ -50,10 +50,12 @@ class StdioWire:
             self._talk.lost("the connection is closed")
             return await waiting.future
         line = out.body + b"\n"
-        waiting.sent_ns = sent_ns = self._clock()
-        self._write(line, waiting)
-        self._talk.sent(out, sent_ns)
-        return await self._talk.outcome(waiting, limit_s)
+        with anyio.move_on_after(limit_s):
+            waiting.sent_ns = sent_ns = self._clock()
+            self._write(line, waiting)
+            self._talk.sent(out, sent_ns)
+            return await waiting.future
+        return self._talk.timed_out(waiting, limit_s)
 
     async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
         """Send a notification; done when the pipe has taken the bytes."""

@@ -100,15 +100,16 @@ class Stdio:
     """Newline-delimited JSON over the child's pipes."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            argv,
-            env=dict(env),
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(cwd / "stderr").open("wb"),
-        )
         self.stderr = cwd / "stderr"
+        with self.stderr.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                argv,
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+            )
         self.wire = bytearray()
         self.rest = b""
 
@@ -154,7 +155,8 @@ class Stdio:
 
     def close(self) -> tuple[int, bytes]:
         """Close the input, wait for the end: exit code and stderr."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         try:
             code = self.process.wait(LIMIT_S)
@@ -172,14 +174,15 @@ class Http:
     """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            argv,
-            env=dict(env),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=(cwd / "stdout").open("wb"),
-            stderr=subprocess.PIPE,
-        )
+        with (cwd / "stdout").open("wb") as stdout:
+            self.process = subprocess.Popen(
+                argv,
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+            )
         self.wire = bytearray()
         self.lines: list[bytes] = []
         self.address = threading.Event()

@@ -73,7 +73,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             counts = {"sequential": options.sequential, "bursts": options.bursts}
             proof = prove(setup, Path(folder), env=clean(), **counts)
-            found = faults(proof)
+            found = faults(setup, proof)
         failed += bool(found)
         print(*lines([(setup, found)]), flush=True)
     return 1 if failed else 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.probe import Calls, Joined, ProbeFile, environment, join, read
+from bench.probe.joining import AUTHOR
 from tests.probe import lab
 from tests.probe.client import STATEFUL, Exchange, Http, Session, Stdio, columns
 
@@ -29,6 +30,11 @@ class Setup:
     def __str__(self) -> str:
         parts = (self.server, self.transport, self.era[:4], self.tool, *self.options)
         return " ".join(part.strip("-") for part in parts)
+
+    @property
+    def wraps_author(self) -> bool:
+        """Does the SDK put a handler of its own around the author's function?"""
+        return "lowlevel" not in str(self)
 
     def argv(self) -> list[str]:
         """The command line, in the environment that has the server's SDK."""
@@ -85,8 +91,9 @@ def prove(
     return Proof(opening, calls, read(prefix), exit_code, stderr)
 
 
-def faults(proof: Proof) -> list[str]:
+def faults(setup: Setup, proof: Proof) -> list[str]:
     """Every way in which a proof falls short; empty for a probe that saw everything."""
+    assert proof.files, "no side file"
     calls, joined, opened = proof.sent, proof.joined, proof.opened
     path = [calls.sent_ns, joined.read_ns, joined.entered_ns, joined.left_ns, joined.writing_ns]
     path.append(calls.received_ns)
@@ -100,11 +107,16 @@ def faults(proof: Proof) -> list[str]:
         found.append("entered inside the tool")
     if (joined.left_ns < np.array([times["left"] for times in inside])).any():
         found.append("left inside the tool")
-    if not joined.exact.all():
+    if not joined.exact.all() or _authored(proof) != len(proof.calls) * setup.wraps_author:
         found.append("work is not the author's own function")
     if (opened.read_ns == 0).any() or (opened.writing_ns == 0).any():
         found.append("read or writing missing for a request that is no tool call")
     return found + _header_faults(proof)
+
+
+def _authored(proof: Proof) -> int:
+    """Records that bracket an author's function inside a handler of the SDK's."""
+    return sum(int((file.records["flags"] & AUTHOR > 0).sum()) for file in proof.files)
 
 
 def _header_faults(proof: Proof) -> list[str]:

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """A low-level `Server` of the Python SDK 2.x."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """An `MCPServer` of the Python SDK 2.x, with an async and a sync tool."""
 
 import uvicorn

@@ -1,0 +1,96 @@
+"""The tables of a run: their columns, and the rows of recorders as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bench import segments
+from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS
+from bench.segments import MISSING, Stamps
+
+_TYPES = {"int": pa.int64(), "text": pa.string()}
+_USAGE = {"rss_bytes_start": pa.int64(), "rss_bytes_end": pa.int64(), "cpu_s": pa.float64()}
+
+
+def schema(columns: Mapping[str, str]) -> pa.Schema:
+    """The Arrow schema of a table of CALL_COLUMNS or MESSAGE_COLUMNS."""
+    return pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+
+
+CALLS, MESSAGES = schema(CALL_COLUMNS), schema(MESSAGE_COLUMNS)
+
+
+def launch_table(launches: Mapping[int, Mapping[str, Any]]) -> pa.Table:
+    """One row a launch: `at_<point>_ns` stamps, `<segment>_ns` durations, counts and facts."""
+    rows = [launches[number] for number in sorted(launches)]
+    columns: dict[str, Any] = {
+        "cell": pa.array([row["cell"] for row in rows], pa.string()),
+        "launch": pa.array([row["launch"] for row in rows], pa.int64()),
+        "round": pa.array([row["round"] for row in rows], pa.int64()),
+        "outcome": pa.array([row["outcome"] for row in rows], pa.string()),
+    }
+    points = sorted({point for row in rows for point in row["marks"]})
+    stamps = {point: [row["marks"].get(point, MISSING) for row in rows] for point in points}
+    durations = segments.setups({p: array(values) for p, values in stamps.items()})
+    for name in segments.SETUP_NAMES:
+        if name in durations:
+            columns[f"{name}_ns"] = nullable(durations[name])
+    for point in points:
+        columns[f"at_{point}_ns"] = nullable(array(stamps[point]))
+    for name, kind in _USAGE.items():
+        columns[name] = pa.array([row["facts"].get(name) for row in rows], kind)
+    columns["details"] = pa.array([_details(row) for row in rows], pa.string())
+    return pa.table(columns)
+
+
+def in_order(messages: pa.Table) -> pa.Table:
+    """By time within a launch; `seq` counts them anew, as they stand then."""
+    keys = [("launch", "ascending"), ("at_ns", "ascending"), ("seq", "ascending")]
+    ordered = messages.sort_by(keys)
+    place = ordered.schema.get_field_index("seq")
+    return ordered.set_column(place, "seq", pa.array(range(len(ordered)), pa.int64()))
+
+
+def array(values: Sequence[int]) -> Stamps:
+    """Stamps as segments takes them."""
+    return np.array(values, np.int64)
+
+
+def nullable(values: Stamps) -> pa.Array:
+    """Durations as a column: MISSING becomes null."""
+    return pa.array(values, pa.int64(), mask=values == MISSING)
+
+
+def stamps(table: pa.Table, column: str) -> Stamps:
+    """A column of stamps or durations: null becomes MISSING."""
+    found: Stamps = table[column].fill_null(MISSING).to_numpy()
+    return found
+
+
+def details(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts, facts and quoted noise of one row of the launch table."""
+    found: dict[str, Any] = json.loads(row["details"])
+    return found
+
+
+def _details(row: Mapping[str, Any]) -> str:
+    """What varies from server to server in a launch, as JSON: counts, facts, quoted noise."""
+    return json.dumps({key: row[key] for key in ("facts", "counts", "noise")})
+
+
+def call_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
+    index, phase, tool, outcome, code, intended, *stamps, request, response, port = row
+    server_stamps = (None, None, None, None)
+    rest = (request, response, 1, 1, port)
+    return (index, phase, tool, outcome, code, intended, *stamps, *server_stamps, *rest)
+
+
+def message_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    at_ns, direction, kind, method, id, size, http_status = row
+    return at_ns, direction, kind, method, None if id is None else str(id), size, http_status

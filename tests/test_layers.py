@@ -1,0 +1,94 @@
+"""The house of design.md section 4: a module imports only from lower layers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bench
+
+HOUSE = Path(bench.__file__).parent
+LAYERS = {
+    "model": 0,
+    "errors": 0,
+    "jsonrpc": 1,
+    "recorder": 1,
+    "scenario": 1,
+    "era": 2,
+    "stats": 1,
+    "segments": 2,
+    "plan": 2,
+    "compare": 2,
+    "target": 2,
+    "catalog": 3,
+    "host": 3,
+    "needs": 3,
+    "process": 3,
+    "probe": 3,
+    "tables": 3,
+    "store": 4,
+    "wire": 3,
+    "server": 4,
+    "summary": 5,
+    "frames": 6,
+    "session": 5,
+    "finder": 6,
+    "runner": 6,
+    "prepare": 7,
+    "report": 7,
+    "measure": 8,
+    "cli": 9,
+    "__main__": 10,
+}
+PURE = ("model", "errors", "jsonrpc", "scenario", "era", "stats", "segments", "plan", "compare")
+RIM = {"os", "socket", "subprocess", "asyncio", "time", "pathlib", "anyio", "io", "shutil"}
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(HOUSE.rglob("*.py")):
+        place = path.relative_to(HOUSE).with_suffix("")
+        if place.parts[0] != "__init__" and "sitecustomize" not in place.parts:
+            yield place.parts[0], path
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "bench":
+                yield from (f"bench.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def test_every_module_has_a_layer_and_every_layer_a_module() -> None:
+    assert {name for name, _ in _modules()} == set(LAYERS)
+
+
+@pytest.mark.parametrize(("name", "path"), [*_modules()], ids=lambda value: str(value)[-40:])
+def test_a_module_imports_only_from_lower_layers_or_its_own_package(name: str, path: Path) -> None:
+    for module in _imported(path):
+        package, _, rest = module.partition(".")
+        other = rest.partition(".")[0]
+        if package == "bench" and other and other != name:
+            assert LAYERS[other] < LAYERS[name], f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize(
+    "path", [path for name, path in _modules() if name in PURE], ids=lambda path: path.name
+)
+def test_a_pure_module_touches_no_clock_socket_process_or_file(path: Path) -> None:
+    assert not {module.partition(".")[0] for module in _imported(path)} & RIM
+
+
+@pytest.mark.parametrize("path", [path for _, path in _modules()], ids=lambda path: path.name)
+def test_a_module_says_its_purpose_first_and_stays_readable(path: Path) -> None:
+    text = path.read_text("utf-8")
+    purpose = ast.get_docstring(ast.parse(text))
+    assert purpose
+    assert purpose.splitlines()[0].endswith((".", "`."))
+    assert len(text.splitlines()) <= 300
