@@ -29,6 +29,10 @@ class SetupError(BenchError):
         self.outcome = outcome
 
 
+class LaunchEnded(BenchError):
+    """A launch that was being called ended before its last call; what it gave is kept."""
+
+
 class InvalidRun(BenchError):
     """The run was made, but its figures should not be believed."""
 

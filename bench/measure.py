@@ -10,12 +10,13 @@ import anyio
 import msgspec
 
 from bench import catalog, finder, host, needs, runner, store, summary, tables
+from bench.drive import Watcher
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import ERAS, Cell, Message, Server, Turn
 from bench.prepare import Prepared, Wish, prepare, words_of
 from bench.process import Environment
 from bench.recorder import Recorder
-from bench.runner import Ended, Watcher
+from bench.runner import Ended
 from bench.session import launch
 
 

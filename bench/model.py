@@ -19,7 +19,7 @@ Outcome: TypeAlias = Literal[
     "input_required",
 ]
 Kind: TypeAlias = Literal["request", "response", "notification", "noise"]
-Phase: TypeAlias = Literal["first", "warmup", "steady"]
+Phase: TypeAlias = Literal["first", "warmup", "steady", "floor"]
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 ERAS: tuple[EraName, ...] = ("stateful", "stateless")
@@ -109,6 +109,7 @@ class Axis(msgspec.Struct, frozen=True):
 VARIANTS: Mapping[str, Axis] = {
     "session": Axis(values=("kept", "none"), transports=("http",), eras=("stateful",)),
     "response": Axis(values=("json", "sse"), transports=("http",)),
+    "probe": Axis(values=("on", "off")),
 }
 
 
@@ -240,7 +241,16 @@ CALL_COLUMNS: Mapping[str, str] = {
     "response_bytes": "int",
     "wire_requests": "int",
     "in_flight": "int",
+    "request_id": "int",
     "local_port": "int",
+}
+STAMP_COLUMNS: Mapping[str, str] = {
+    "launch": "int",
+    "call": "int",
+    "read_ns": "int",
+    "entered_ns": "int",
+    "left_ns": "int",
+    "writing_ns": "int",
 }
 MESSAGE_COLUMNS: Mapping[str, str] = {
     "cell": "text",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench import catalog, finder, host, needs, plan
+from bench.drive import Job
 from bench.era import VERSIONS_OF, era_of_version
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import (
@@ -23,11 +24,15 @@ from bench.model import (
     ToolCall,
     Turn,
 )
-from bench.runner import Job
 from bench.scenario import check_variant
 
 QUICK = {"launches": 9, "calls": 20, "warmup": 2}
 OWN = "own"
+PROBES: Mapping[str, tuple[str, ...]] = {
+    "auto": ("on",),
+    "off": ("off",),
+    "both": ("on", "off"),
+}
 
 
 class Wish(NamedTuple):
@@ -47,6 +52,7 @@ class Wish(NamedTuple):
     quick: bool = False
     seed: int | None = None
     pin: str = "auto"
+    probe: str = "auto"
     limits: Limits = Limits()
 
 
@@ -143,8 +149,10 @@ def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
         changes["call"] = (ToolCall(tool=first.tool, arguments=wish.arguments),)
     for key, values in wish.variants.items():
         check_variant(key, values, where=f"--{key}")
-    if wish.variants:
-        changes["variants"] = {**scenario.variants, **wish.variants}
+    probe = PROBES.get(wish.probe)
+    if probe is None:
+        raise UsageError(f'--probe "{wish.probe}"{nearest(wish.probe, PROBES)}')
+    changes["variants"] = {**scenario.variants, "probe": probe, **wish.variants}
     return msgspec.structs.replace(scenario, **changes)
 
 

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 import psutil
 
+from bench import probe
 from bench.errors import BenchError, nearest
 from bench.model import Server
 from bench.recorder import Recorder
@@ -33,6 +35,7 @@ class Environment(NamedTuple):
 
     words: Mapping[str, str] = {}
     variables: Mapping[str, str] = {}
+    probe: Path | None = None
     cpus: tuple[int, ...] = ()
     options: Sequence[str] = ()
     limit_s: float = 30.0
@@ -72,6 +75,8 @@ class Process:
         self._tail = bytearray()
         self._mark = uuid.uuid4().hex
         variables = {**os.environ, **server.env, **environment.variables, MARK: self._mark}
+        if environment.probe is not None:
+            variables = probe.environment(environment.probe, variables)
         with _on_cores(environment.cpus):
             recorder.mark("spawning")
             self._popen = self._spawn(server, variables, piped)

@@ -21,6 +21,17 @@ class Asked(NamedTuple):
 
     tool: str
     request_bytes: int
+    id: int | None
+
+
+class CallStamps(NamedTuple):
+    """What pairs a call with what the server says of it: its id, window (ns) and local port."""
+
+    number: int
+    id: int
+    sent_ns: int
+    received_ns: int | None
+    local_port: int | None
 
 
 class Recorder:
@@ -40,6 +51,7 @@ class Recorder:
         self.counts: dict[str, int] = {}
         self.noise: list[bytes] = []
         self.failures: dict[str, str] = {}
+        self.windows: list[CallStamps] = []
         self.transcript: list[Message] = []
         self._messages: list[MessageRow] = []
         self._calls: list[CallRow] = []
@@ -104,9 +116,14 @@ class Recorder:
                 reply.decoded_ns,
                 asked.request_bytes,
                 len(reply.body) if reply.received_ns is not None else None,
+                asked.id,
                 reply.local_port,
             )
         )
+        if asked.id is not None:
+            self.windows.append(
+                CallStamps(index, asked.id, reply.sent_ns, reply.received_ns, reply.local_port)
+            )
         if reply.outcome != "ok":
             self._keep_failed(reply, asked)
 

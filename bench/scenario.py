@@ -38,6 +38,7 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     warmup: int = 5
     session: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
+    probe: tuple[str, ...] = ()
 
 
 class RecipeFile(msgspec.Struct, frozen=True):

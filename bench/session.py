@@ -117,6 +117,13 @@ class Session:
         params = {"name": tool, "arguments": arguments}
         return self.era.request(next(self._ids), "tools/call", params)
 
+    def cheapest(self) -> tuple[str, Outgoing]:
+        """The name and the bytes of the cheapest request: the null tool, else the era's own."""
+        if self._server.null_tool is not None:
+            return self._server.null_tool, self.request(self._server.null_tool, {})
+        method = self.era.cheapest
+        return method, self.era.request(next(self._ids), method, {})
+
     async def call(self, out: Outgoing) -> Reply:
         """One call; a failure is an outcome of its reply."""
         return await self.wire.exchange(out, limit_s=self._limits.call_s)

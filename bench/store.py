@@ -9,7 +9,7 @@ import os
 import secrets
 import string
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from bench.recorder import Recorder
 FORMAT = 1
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
+STREAMS = ("messages", "calls", "stamps")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +91,10 @@ class Writer:
         self._append(f"messages-{turn.launch}.arrow", tables.MESSAGES, sent)
         self._append(f"calls-{turn.launch}.arrow", tables.CALLS, made)
 
+    def stamps(self, launch: int, rows: Sequence[tuple[int | None, ...]]) -> None:
+        """Append the server's stamps of a launch's calls: call, read, entered, left, writing."""
+        self._append(f"stamps-{launch}.arrow", tables.STAMPS, [(launch, *row) for row in rows])
+
     def launch(self, recorder: Recorder, outcome: str) -> None:
         """Append what is known of a launch so far; a later line of the same launch replaces it."""
         turn = recorder.turn
@@ -114,7 +119,7 @@ class Writer:
 
     def end_launch(self, launch: int) -> None:
         """Close the launch's streams."""
-        for kind in ("messages", "calls"):
+        for kind in STREAMS:
             opened = self._streams.pop(self.path / f"{kind}-{launch}.arrow", None)
             if opened is not None:
                 opened[1].close()
@@ -199,18 +204,25 @@ def transcript(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
     torn = 0
-    found: dict[str, list[pa.RecordBatch]] = {"calls": [], "messages": []}
+    found: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in STREAMS}
     for stream in _streams(folder):
         batches, broken = _batches(stream)
         found[stream.name.partition("-")[0]] += batches
         torn += broken
     file = folder / LAUNCHES_FILE
     lines, broken = _json_lines(file.read_bytes() if file.is_file() else b"")
-    messages = pa.Table.from_batches(found["messages"], tables.MESSAGES)
+    calls, messages, stamps = (
+        pa.Table.from_batches(found[kind], schema)
+        for kind, schema in (
+            ("calls", tables.CALLS),
+            ("messages", tables.MESSAGES),
+            ("stamps", tables.STAMPS),
+        )
+    )
     return Run(
         folder,
         meta,
-        pa.Table.from_batches(found["calls"], tables.CALLS).sort_by("launch"),
+        tables.with_stamps(calls, stamps),
         tables.launch_table({line["launch"]: line for line in lines}),
         tables.in_order(messages),
         torn + broken,
@@ -218,7 +230,7 @@ def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
 
 
 def _streams(folder: Path) -> list[Path]:
-    return sorted(folder.glob("messages-*.arrow")) + sorted(folder.glob("calls-*.arrow"))
+    return [path for kind in STREAMS for path in sorted(folder.glob(f"{kind}-*.arrow"))]
 
 
 def _batches(path: Path) -> tuple[list[pa.RecordBatch], int]:

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import compare, segments, stats, store, tables
+from bench import compare, counted, segments, stats, store, tables
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -21,6 +20,8 @@ POINTS = ("sent", "written", "first_byte", "received", "decoded")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
+MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind")
+SEEN_VARIANTS = ("session", "response", "probe")
 
 
 class Seen(NamedTuple):
@@ -56,7 +57,7 @@ def document(run: Run) -> dict[str, Any]:
 def _seen(run: Run, asked: Mapping[str, Any]) -> Seen:
     calls, launches, messages = (
         table.filter(pc.equal(table["cell"], asked["cell"]))
-        for table in (run.call_table, run.launch_table, run.message_table)
+        for table in (run.call_table, run.launch_table, run.message_table.select(MESSAGE_COLUMNS))
     )
     details = [json.loads(text) for text in launches["details"].to_pylist()]
     return Seen(asked, calls, launches, messages, details)
@@ -70,17 +71,37 @@ def _side(cell: Seen) -> Side:
 
 
 def _samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
-    """Samples of every segment: setups by launch, steady calls that were ok."""
+    """Samples of every segment: setups by launch, steady calls that were ok, the floor."""
     rounds = cell.launches["round"].to_numpy()
     for name in segments.SETUP_NAMES:
         if f"{name}_ns" in cell.launches.column_names:
             yield from _sample(name, tables.stamps(cell.launches, f"{name}_ns"), rounds)
-    steady = pc.and_(pc.equal(cell.calls["phase"], "steady"), pc.equal(cell.calls["outcome"], "ok"))
-    calls = cell.calls.filter(steady)
-    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
-    rounds = calls["round"].to_numpy()
-    for name, durations in segments.calls(stamps).items():
+    steady, rounds = _durations(cell, "steady")
+    for name, durations in steady.items():
         yield from _sample(name, durations, rounds)
+    floor, floor_rounds = _durations(cell, "floor")
+    if "call" in floor:
+        yield from _sample("floor", floor["call"], floor_rounds)
+    if "call" in floor and "call" in steady and "work" not in steady:
+        yield from _estimate(steady["call"], rounds, floor["call"], floor_rounds)
+
+
+def _durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
+    """Call segments of the ok calls of a phase, and the round of each."""
+    wanted = pc.and_(pc.equal(cell.calls["phase"], phase), pc.equal(cell.calls["outcome"], "ok"))
+    calls = cell.calls.filter(wanted)
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
+    return segments.calls(stamps), calls["round"].to_numpy()
+
+
+def _estimate(
+    call: Stamps, rounds: Stamps, floor: Stamps, floor_rounds: Stamps
+) -> Iterator[tuple[str, Sample]]:
+    """Where nothing tells the work, the floor stands for the boundary (an estimate)."""
+    yield from _sample("boundary", floor, floor_rounds)
+    there = call != MISSING
+    rest = call[there] - stats.rank_quantile(floor[floor != MISSING], 0.5)
+    yield from _sample("work", rest, rounds[there])
 
 
 def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sample]]:
@@ -91,10 +112,8 @@ def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sa
 
 def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
     asked = cell.asked
-    steady = cell.calls.filter(pc.equal(cell.calls["phase"], "steady"))
-    counted = {
-        row["values"]: row["counts"] for row in pc.value_counts(steady["outcome"]).to_pylist()
-    }
+    steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
+    outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
     version = _version(cell)
     seed = run.meta.get("seed") or 0
     return {
@@ -107,12 +126,19 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "placement": run.meta.get("placement", {"client": [], "server": []}),
         "launches": len(cell.launches),
         "calls": len(steady),
-        "outcomes": {name: counted.get(name, 0) for name in OUTCOMES},
-        "wire": _wire(cell),
-        "work_source": None,
+        "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
+        "wire": counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details),
+        "work_source": _work_source(cell, side),
         "segments": {name: _figures(sample, seed) for name, sample in sorted(side.samples.items())},
         "warnings": list(_warnings(run, cell)),
     }
+
+
+def _work_source(cell: Seen, side: Side) -> str | None:
+    """How the work is known: a `probe` in the server, or an `estimate` from the floor."""
+    if "work" not in side.samples:
+        return None
+    return "probe" if cell.calls["entered_ns"].null_count < len(cell.calls) else "estimate"
 
 
 def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
@@ -143,63 +169,18 @@ def _labels(cell: Seen) -> dict[str, str]:
         "response": "+".join(forms) or "none",
         "connection": "keep-alive",
         "client": "wire",
-        "probe": "off",
+        "probe": "on" if any(fact.get("probe_sdk") for fact in facts) else "off",
     }
 
 
 def _unseen(variant: Mapping[str, str]) -> dict[str, str]:
     """Variants that leave no trace on the wire, as they were asked for."""
-    return {key: value for key, value in variant.items() if key not in ("session", "response")}
+    return {key: value for key, value in variant.items() if key not in SEEN_VARIANTS}
 
 
 def _version(cell: Seen) -> str | None:
     versions = {detail["facts"].get("protocol_version") for detail in cell.details} - {None}
     return max(versions, default=None)
-
-
-def _wire(cell: Seen) -> dict[str, Any]:
-    """What went over the wire: per launch, the most that any launch saw."""
-    first = dict(
-        zip(
-            cell.launches["launch"].to_pylist(),
-            tables.stamps(cell.launches, "at_first_sent_ns").tolist()
-            if "at_first_sent_ns" in cell.launches.column_names
-            else [MISSING] * len(cell.launches),
-            strict=True,
-        )
-    )
-    rows = cell.messages
-    launch = rows["launch"].to_numpy()
-    began = np.array([_or_never(first.get(int(number))) for number in launch], np.int64)
-    before = rows["at_ns"].to_numpy() < began
-    noise = pc.equal(rows["kind"], "noise").to_numpy(zero_copy_only=False)
-    out = pc.equal(rows["direction"], "out").to_numpy(zero_copy_only=False)
-    request = pc.equal(rows["kind"], "request").to_numpy(zero_copy_only=False) & out
-    note = pc.equal(rows["kind"], "notification").to_numpy(zero_copy_only=False) & ~out
-    calls = len(cell.calls)
-    counts = [detail["counts"] for detail in cell.details]
-    return {
-        "setup_messages": _most(launch[before & ~noise]),
-        "setup_requests": _most(launch[before & request]),
-        "requests_per_call": round(int((request & ~before).sum()) / calls, 3) if calls else None,
-        "teardown_requests": _most_counted(counts, "teardown_requests"),
-        "connections_opened": _most_counted(counts, "connections_opened") or 1,
-        "noise_lines": _most(launch[noise]),
-        "server_requests": _most_counted(counts, "server_requests"),
-        "notifications": _most(launch[note]),
-    }
-
-
-def _or_never(at_ns: int | None) -> int:
-    return np.iinfo(np.int64).max if at_ns is None or at_ns == MISSING else at_ns
-
-
-def _most(launch: Stamps) -> int:
-    return int(np.unique(launch, return_counts=True)[1].max()) if len(launch) else 0
-
-
-def _most_counted(counts: Sequence[Mapping[str, int]], name: str) -> int:
-    return max((count.get(name, 0) for count in counts), default=0)
 
 
 def _warnings(run: Run, cell: Seen) -> Iterator[str]:

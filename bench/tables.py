@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench import segments
-from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS
+from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS, STAMP_COLUMNS
 from bench.segments import MISSING, Stamps
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
@@ -23,6 +23,7 @@ def schema(columns: Mapping[str, str]) -> pa.Schema:
 
 
 CALLS, MESSAGES = schema(CALL_COLUMNS), schema(MESSAGE_COLUMNS)
+STAMPS = schema(STAMP_COLUMNS)
 
 
 def launch_table(launches: Mapping[int, Mapping[str, Any]]) -> pa.Table:
@@ -83,12 +84,33 @@ def _details(row: Mapping[str, Any]) -> str:
     return json.dumps({key: row[key] for key in ("facts", "counts", "noise")})
 
 
+def with_stamps(calls: pa.Table, found: pa.Table) -> pa.Table:
+    """The calls, sorted by launch and call, with the server's stamps that were found for them."""
+    calls = calls.sort_by([("launch", "ascending"), ("call", "ascending")])
+    found = found.sort_by([("launch", "ascending"), ("call", "ascending")])
+    ours, theirs = _keys(calls), _keys(found)
+    at = np.searchsorted(theirs, ours)
+    there = at < len(theirs)
+    there[there] = theirs[at[there]] == ours[there]
+    for name in ("read_ns", "entered_ns", "left_ns", "writing_ns"):
+        values = np.full(len(ours), MISSING)
+        values[there] = stamps(found, name)[at[there]]
+        calls = calls.set_column(calls.schema.get_field_index(name), name, nullable(values))
+    return calls
+
+
+def _keys(table: pa.Table) -> Stamps:
+    """Launch and call as one number, which sorts as the two do."""
+    keys: Stamps = table["launch"].to_numpy() * (1 << 40) + table["call"].to_numpy()
+    return keys
+
+
 def call_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
-    index, phase, tool, outcome, code, intended, *stamps, request, response, port = row
+    index, phase, tool, outcome, code, intended, *sent, request, response, id, port = row
     server_stamps = (None, None, None, None)
-    rest = (request, response, 1, 1, port)
-    return (index, phase, tool, outcome, code, intended, *stamps, *server_stamps, *rest)
+    rest = (request, response, 1, 1, id, port)
+    return (index, phase, tool, outcome, code, intended, *sent, *server_stamps, *rest)
 
 
 def message_row(row: tuple[Any, ...]) -> tuple[Any, ...]:

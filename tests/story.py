@@ -10,11 +10,12 @@ from typing import Any
 import anyio
 
 from bench import runner, store
+from bench.drive import Job
 from bench.measure import loop_options
 from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, ToolCall
 from bench.plan import turns
 from bench.report.progress import Silent
-from bench.runner import Ended, Job
+from bench.runner import Ended
 from bench.store import Run
 from bench.wire import memory
 
@@ -65,6 +66,7 @@ RESULTS: dict[str, Any] = {
         "supportedVersions": ["2026-07-28"],
         "capabilities": {},
     },
+    "ping": {},
     "tools/list": {"tools": [{"name": "null", "inputSchema": {}}], "resultType": "complete"},
     "tools/call": {"content": [], "isError": False},
 }

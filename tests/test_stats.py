@@ -229,6 +229,17 @@ def test_the_interval_covers_the_truth(sizes: list[int], between: float, least: 
     assert hits / 300 >= least
 
 
+def test_thinning_a_large_sample_costs_no_precision() -> None:
+    calls = np.sort((MS * np.exp(0.1 * np.random.default_rng(5).standard_normal(5000))).astype(int))
+    low, high = median_interval(np.tile(calls, 20), np.repeat(np.arange(20), 5000), seed=1) or (
+        0,
+        0,
+    )
+    # Like launches leave the calls' own noise: 1.2533 σ / sqrt(n), times the expanded t at both ends.
+    expected = 2 * 2.1 * 1.2533 * 0.1 / math.sqrt(100_000)
+    assert (high - low) / MS == pytest.approx(expected, rel=0.3)
+
+
 def test_launches_that_differ_widen_the_interval_more_calls_do_not_narrow_it() -> None:
     draw = np.random.default_rng(5)
     widths = []
@@ -254,6 +265,8 @@ def test_p_is_exact_where_blocks_tie_and_drops_those_that_did_not_move() -> None
     # Of 2^4 signs of ranks 1, 2.5, 2.5, 4 two reach a sum of 1 or less at either end.
     assert hodges_lehmann(np.array([-1.0, 2.0, 2.0, 3.0])).p == 4 / 16
     assert hodges_lehmann(np.array([0.0, -1.0, 2.0, 2.0, 3.0, 0.0])).p == 4 / 16
+    # Four ranks of 2.5 and one of 5: of 2^5 signs twelve reach 5 or less.
+    assert hodges_lehmann(np.array([1.0, 1.0, 1.0, 1.0, -2.0])).p == 24 / 32
 
 
 def test_blocks_that_did_not_move_are_no_evidence() -> None:

@@ -60,6 +60,15 @@ def test_counts_of_the_wire_are_those_of_a_connect_discover_call_session(tmp_pat
     assert (stateful["era"], stateless["era"]) == ("stateful", "stateless")
 
 
+def test_the_floor_is_the_cheapest_request_of_the_era_and_counts_as_no_call(tmp_path: Path) -> None:
+    stateful, stateless = _document(tmp_path, ping=40_000)["cells"]
+    assert stateful["segments"]["floor"]["p50_ns"] == 40_000 + 2 * TICK_NS
+    assert stateless["segments"]["floor"]["p50_ns"] == COSTS_NS["server/discover"] + 2 * TICK_NS
+    assert stateful["calls"] == 24
+    assert stateful["work_source"] == "estimate"
+    assert stateful["segments"]["work"]["p50_ns"] == COSTS_NS["tools/call"] - 40_000
+
+
 def test_the_first_call_never_enters_the_steady_figures(tmp_path: Path) -> None:
     clock = CountingClock()
 
@@ -87,7 +96,10 @@ def test_failed_calls_are_counted_by_kind_and_never_timed(tmp_path: Path) -> Non
     (cell,) = summary.document(run)["cells"]
     assert cell["outcomes"]["protocol_error"] == cell["calls"] == 24
     assert "call" not in cell["segments"]
-    assert set(run.call_table["error_code"].to_pylist()) == {-32602}
+    codes = zip(
+        *(run.call_table[name].to_pylist() for name in ("phase", "error_code")), strict=True
+    )
+    assert {code for phase, code in codes if phase != "floor"} == {-32602}
 
 
 def test_an_error_of_the_tool_is_told_apart_from_one_of_the_protocol(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from bench.model import Agreement, EraName, Outgoing, Tool
 class Era(Protocol):
     """One side of one connection's conversation, from its opening on.
 
-    `opening_step` names the first request as the setup segments do.
+    `opening_step` names the first request as the setup segments do; `cheapest` is the method
+    that asks least of a server.
     """
 
     name: EraName
+    cheapest: str
     opening_step: str
 
     def opening(self, id: int) -> Outgoing:

@@ -19,6 +19,7 @@ class Stateful:
     """Lifecycle of 2025-11-25, basic/lifecycle; capabilities declared are none."""
 
     name: EraName = "stateful"
+    cheapest = "ping"
     opening_step = "initialize"
 
     def __init__(self, version: str | None = None) -> None:

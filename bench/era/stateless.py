@@ -23,6 +23,7 @@ class Stateless:
     """Requests of 2026-07-28, basic/index: `_meta` in each, and over HTTP the same in headers."""
 
     name: EraName = "stateless"
+    cheapest = "server/discover"
     opening_step = "discover"
 
     def __init__(self, version: str | None = None) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import rich.progress
 
+from bench.drive import Watcher
 from bench.model import Turn
 from bench.recorder import SYSTEM_CLOCK, Clock
-from bench.runner import Watcher
 
 
 class Silent:

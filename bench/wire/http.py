@@ -69,11 +69,16 @@ class HttpWire:
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a request and wait for its reply; a failure is an outcome, never an exception."""
         post = Post(self._talk, out, self._answer)
-        connection = await self._start(post)
+        connection = await self._ready(post)
         if connection is None:
             return await post.waiting.future
-        self._talk.sent(out, post.waiting.sent_ns)
-        reply = await self._talk.outcome(post.waiting, limit_s)
+        request = self._head(out, "POST") + out.body
+        reply = None
+        with anyio.move_on_after(limit_s):
+            connection.start(request, post)
+            self._talk.sent(out, post.waiting.sent_ns)
+            reply = await post.waiting.future
+        reply = reply or self._talk.timed_out(post.waiting, limit_s)
         reply.local_port = connection.local_port
         if reply.outcome == "timeout":
             connection.abort("given up")
@@ -109,18 +114,23 @@ class HttpWire:
         """Nothing is held after close."""
 
     async def _start(self, post: Post, *, verb: str = "POST") -> Connection | None:
-        """Send on a connection that is free; None, and the post broken, where none is to be had."""
-        out = post.waiting.out
+        """Send on a connection that is free; None where none is to be had."""
+        connection = await self._ready(post)
+        if connection is not None:
+            out = post.waiting.out
+            connection.start(self._head(out, verb) + out.body, post)
+        return connection
+
+    async def _ready(self, post: Post) -> Connection | None:
+        """A connection for the post; None, and the post broken, where none is to be had."""
         try:
-            connection = await self._ready()
+            return await self._free()
         except OSError as error:
             post.waiting.sent_ns = self._recorder.clock()
             post.broken(f"connecting failed: {error.strerror or error}")
             return None
-        connection.start(self._head(out, verb) + out.body, post)
-        return connection
 
-    async def _ready(self) -> Connection:
+    async def _free(self) -> Connection:
         """A connection with nothing under way; one that is only being drained is waited for."""
         self._connections = [one for one in self._connections if not one.closed]
         for one in self._connections:

@@ -1,6 +1,7 @@
 """Real servers: every call has every stamp, in order, with the right id, around the tool itself."""
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +103,28 @@ def test_the_header_tells_process_sdk_and_start(tmp_path: Path) -> None:
     assert file.sdk.startswith("mcp 2.")
     assert file.process_up_ns < (file.exit_ns or 0)
     assert proof.exit_code == 0
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("server", ["lowlevel2", "mcpserver2", "fastmcp4", "ts1.mjs", "ts2.cjs"])
+def test_a_signal_takes_the_hooks_off_and_puts_them_on_again(
+    server: str, transport: str, tmp_path: Path
+) -> None:
+    setup = Setup(server, transport)
+    wire = Http if transport == "http" else Stdio
+    env = environment(tmp_path / "p-", clean()) | {"MCP_LATENCY_PROBE_TOGGLE": "1"}
+    client = wire(setup.argv(), env, tmp_path)
+    session = Session(client, setup.era)
+    session.open()
+    seen = []
+    for _ in range(4):
+        calls = [session.call("echo", [{"text": "a"}])[0] for _ in range(5)]
+        seen.append(columns(calls))
+        client.process.send_signal(signal.SIGUSR2)
+        for _ in range(2):  # the loop has turned: the signal was handled
+            session.call("echo", [{"text": "a"}])
+    client.close()
+    (file,) = read(tmp_path / "p-")
+    stamped = [join(file.records, calls).writing_ns > 0 for calls in seen]
+    assert [stamps.tolist() for stamps in stamped] == [[True] * 5, [False] * 5] * 2
+    assert file.errors == 0

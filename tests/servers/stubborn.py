@@ -7,4 +7,5 @@ from tests.servers.trivial import serve
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 serve()
-signal.sigwait([])
+while True:
+    signal.pause()

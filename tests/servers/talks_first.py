@@ -1,7 +1,5 @@
 """Writes 1 MiB before it reads on: deadlocks a client that does not read while it writes (W5)."""
 
-import sys
-
 from tests.servers.trivial import heard, is_call, reply_to, say
 
 SIZE = 1 << 20
@@ -12,4 +10,3 @@ for message in heard():
         reply["result"]["content"] = [{"type": "text", "text": "x" * SIZE}]
     if reply is not None:
         say(reply)
-        sys.stderr.flush()

@@ -29,7 +29,7 @@ async def tools():
 
 @server.call_tool()
 async def call(name, arguments):
-    text = spun(arguments["work_ns"]) if name == "spin" else arguments["text"]
+    text = spun(arguments["work_ns"]) if name == "spin" else str(arguments.get("text"))
     return [types.TextContent(type="text", text=text)]
 
 

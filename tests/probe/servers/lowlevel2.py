@@ -25,7 +25,7 @@ async def tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
 
 async def call(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
     arguments = params.arguments or {}
-    text = spun(arguments["work_ns"]) if params.name == "spin" else arguments["text"]
+    text = spun(arguments["work_ns"]) if params.name == "spin" else str(arguments.get("text"))
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 

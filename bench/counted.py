@@ -1,0 +1,70 @@
+"""What went over the wire in a cell, counted by launch from its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from bench import tables
+from bench.segments import MISSING, Stamps
+
+NEVER = np.iinfo(np.int64).max
+
+
+def on_the_wire(
+    launches: pa.Table, calls: pa.Table, messages: pa.Table, details: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The `wire` object of a cell: per launch, the most that any launch saw.
+
+    `setup_…` counts what came before the first call; `requests_per_call` what was asked between
+    it and the floor, over the calls made. `details` has the counts of each launch.
+    """
+    launch, at_ns = messages["launch"].to_numpy(), messages["at_ns"].to_numpy()
+    out = _is(messages, "direction", "out")
+    asked = _is(messages, "kind", "request") & out
+    noise = _is(messages, "kind", "noise")
+    told = _is(messages, "kind", "notification") & ~out
+    before = at_ns < _stamp_of(launches, "at_first_sent_ns", launch)
+    beyond = at_ns >= _stamp_of(launches, "at_floor_sent_ns", launch)
+    made = len(calls) - int(_is(calls, "phase", "floor").sum())
+    caused = int((asked & ~before & ~beyond).sum())
+    return {
+        "setup_messages": _most(launch[before & ~noise]),
+        "setup_requests": _most(launch[before & asked]),
+        "requests_per_call": round(caused / made, 3) if made else None,
+        "teardown_requests": _most_counted(details, "teardown_requests"),
+        "connections_opened": _most_counted(details, "connections_opened") or 1,
+        "noise_lines": _most(launch[noise]),
+        "server_requests": _most_counted(details, "server_requests"),
+        "notifications": _most(launch[told]),
+    }
+
+
+def _is(table: pa.Table, column: str, value: str) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (
+        pc.equal(table[column], value).combine_chunks().to_numpy(zero_copy_only=False)
+    )
+    return found
+
+
+def _stamp_of(launches: pa.Table, column: str, launch: Stamps) -> Stamps:
+    """The launch's stamp, for each message; NEVER where its launch did not come that far."""
+    known = launches["launch"].to_numpy()
+    by_launch = np.full(int(max(known.max(initial=0), launch.max(initial=0))) + 1, NEVER)
+    if column in launches.column_names:
+        stamps = tables.stamps(launches, column)
+        by_launch[known] = np.where(stamps == MISSING, NEVER, stamps)
+    return by_launch[launch]
+
+
+def _most(launch: Stamps) -> int:
+    return int(np.unique(launch, return_counts=True)[1].max()) if len(launch) else 0
+
+
+def _most_counted(details: Sequence[Mapping[str, Any]], name: str) -> int:
+    return max((detail["counts"].get(name, 0) for detail in details), default=0)

@@ -1,0 +1,199 @@
+"""One launch from start to end: its calls, its floor, what a probe saw of them, into the store."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import anyio
+
+from bench import inside, probe
+from bench.errors import BenchError, LaunchEnded, SetupError
+from bench.model import (
+    Limits,
+    Outgoing,
+    Phase,
+    Placement,
+    Reply,
+    Scenario,
+    Server,
+    ToolCall,
+    Turn,
+)
+from bench.process import Environment
+from bench.recorder import SYSTEM_CLOCK, Asked, Clock, Recorder
+from bench.session import Session, launch
+from bench.store import Writer
+
+SPILL_NS = 400_000_000
+MOST_FLOOR_CALLS = 20
+
+
+class Watcher(Protocol):
+    """Is told how far a run has come; must return at once."""
+
+    def launching(self, turn: Turn, number: int, total: int) -> None:
+        """A launch begins."""
+
+    def called(self, calls: int) -> None:
+        """So many calls of the launch have been made."""
+
+
+class Job(NamedTuple):
+    """All that a run needs beside its plan."""
+
+    scenarios: Mapping[str, Scenario]
+    servers: Mapping[str, Server]
+    limits: Limits
+    placement: Placement
+    words: Mapping[str, Mapping[str, str]]
+    clock: Clock = SYSTEM_CLOCK
+
+
+async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
+    """Drive one launch; its rows are spilled to the store twice a second and at its end.
+
+    Raises SetupError where it could not be called at all, LaunchEnded where it ended early.
+    """
+    recorder = Recorder(turn, clock=job.clock, keep_bodies=turn.round == 0)
+    one = _Launch(turn, job, recorder, writer, watcher)
+    outcome = "interrupted"
+    gc.collect()
+    gc.disable()
+    try:
+        await one.run()
+        outcome = "ok"
+    except* BenchError as group:
+        error = _first(group)
+        outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
+        recorder.facts["error"] = str(error)
+        raise error from None
+    finally:
+        gc.enable()
+        one.look_inside()
+        writer.flush(recorder)
+        writer.launch(recorder, outcome)
+        writer.end_launch(turn.launch)
+
+
+class _Launch:
+    """What one launch shares between its steps."""
+
+    def __init__(
+        self, turn: Turn, job: Job, recorder: Recorder, writer: Writer, watcher: Watcher
+    ) -> None:
+        self._cell = turn.cell
+        self._scenario = job.scenarios[turn.cell.scenario]
+        self._server = job.servers[turn.cell.server]
+        self._job = job
+        self._recorder = recorder
+        self._writer = writer
+        self._watcher = watcher
+        self._index = itertools.count()
+        self._side_files = writer.path / f"probe-{turn.launch}-"
+
+    async def run(self) -> None:
+        """Start, open, call, find the floor, stop."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._spill_slowly)
+            async with launch(
+                self._server, self._cell, self._recorder, self._environment(), self._job.limits
+            ) as session:
+                await session.open()
+                await session.tools()
+                self._recorder.mark("ready")
+                await self._calls(session)
+                await self._floor(session)
+            tasks.cancel_scope.cancel()
+
+    def look_inside(self) -> None:
+        """Lay what the probe left beside the calls, and remove its side files."""
+        if self._cell.variant.get("probe") != "on":
+            return
+        recorder = self._recorder
+        files = probe.read(self._side_files)
+        if recorder.windows or files:
+            seen = inside.look(files, recorder.windows, recorder.marks)
+            recorder.marks.update(seen.marks)
+            recorder.facts.update(seen.facts)
+            if seen.disordered:
+                recorder.count("disordered", seen.disordered)
+            self._writer.stamps(recorder.turn.launch, seen.rows)
+        for path in self._side_files.parent.glob(f"{self._side_files.name}*"):
+            path.unlink()
+
+    async def _calls(self, session: Session) -> None:
+        """The scenario's calls, each after the reply to the one before."""
+        for phase, asked in _schedule(self._scenario):
+            out = session.request(asked.tool, asked.arguments)
+            reply = await self._call(session, out, phase, asked.tool)
+            if phase == "first":
+                self._first_call(session, reply)
+            if reply.received_ns is None and reply.outcome == "transport_error":
+                raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
+
+    def _first_call(self, session: Session, reply: Reply) -> None:
+        recorder = self._recorder
+        recorder.marks["first_sent"] = reply.sent_ns
+        if reply.outcome == "ok" and reply.received_ns is not None:
+            recorder.marks["first_received"] = reply.received_ns
+        if session.process is not None:
+            recorder.facts["rss_bytes_start"], _ = session.process.usage()
+        self._writer.launch(recorder, "running")
+
+    async def _floor(self, session: Session) -> None:
+        """The cheapest request on this connection, as often as it takes for a median."""
+        for _ in range(min(MOST_FLOOR_CALLS, self._scenario.calls)):
+            method, out = session.cheapest()
+            reply = await self._call(session, out, "floor", method)
+            self._recorder.marks.setdefault("floor_sent", reply.sent_ns)
+            if reply.outcome != "ok":
+                return
+
+    async def _call(self, session: Session, out: Outgoing, phase: Phase, name: str) -> Reply:
+        recorder = self._recorder
+        index = next(self._index)
+        reply = await session.call(out)
+        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), out.id))
+        recorder.facts["response"] = session.wire.response_form
+        if recorder.clock() - recorder.taken_ns > SPILL_NS:
+            self._writer.flush(recorder)
+            self._watcher.called(index + 1)
+        return reply
+
+    async def _spill_slowly(self) -> None:
+        """Spill in the middle of a call only where it takes so long that it will not notice."""
+        while True:
+            await anyio.sleep(SPILL_NS / 2e9)
+            if self._recorder.clock() - self._recorder.taken_ns > 2 * SPILL_NS:
+                self._writer.flush(self._recorder)
+
+    def _environment(self) -> Environment:
+        options = self._server.http.options if self._server.http is not None else {}
+        variant = self._cell.variant
+        return Environment(
+            words=self._job.words.get(self._server.name, {}),
+            probe=self._side_files if variant.get("probe") == "on" else None,
+            cpus=self._job.placement.server,
+            options=[word for value in variant.values() for word in options.get(value, ())],
+            limit_s=self._job.limits.setup_s,
+        )
+
+
+def _schedule(scenario: Scenario) -> list[tuple[Phase, ToolCall]]:
+    """The first call, the warm-up and the steady calls, asking in turn what the scenario asks."""
+    warmup: list[Phase] = ["warmup"]
+    steady: list[Phase] = ["steady"]
+    phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
+    return list(zip(phases, itertools.cycle(scenario.call), strict=False))
+
+
+def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:
+    """The one error in a group of groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, BenchError)
+    return error
