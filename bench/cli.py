@@ -160,7 +160,8 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = shutil.get_terminal_size((160, 24)).columns
-    print(terminal.render(document, width=width, colour=colour), end="")
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    print(terminal.render(document, width=width, colour=colour, plain=plain), end="")
 
 
 def _as_json(document: object) -> str:

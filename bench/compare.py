@@ -104,7 +104,9 @@ def log_ratios(base: Sample, head: Sample) -> NDArray[np.float64]:
     """log(head/base) of the medians of each round that both sides have."""
     ours, theirs = _medians(base), _medians(head)
     both = sorted(ours.keys() & theirs.keys())
-    return np.array([math.log(theirs[r] / ours[r]) for r in both if theirs[r] > 0 < ours[r]])
+    return np.array(
+        [math.log(theirs[r]) - math.log(ours[r]) for r in both if theirs[r] > 0 < ours[r]]
+    )
 
 
 def rounds_wanted(comparisons: int, *, level: float = 0.05) -> int:

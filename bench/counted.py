@@ -22,7 +22,8 @@ def on_the_wire(
     """The `wire` object of a cell: per launch, the most that any launch saw.
 
     `setup_…` counts what came before the first call; `requests_per_call` what was asked between
-    it and the floor, over the calls made. `details` has the counts of each launch.
+    it and the floor, over the calls made, `methods` the same by
+    method. `details` has the counts of each launch.
     """
     launch, at_ns = messages["launch"].to_numpy(), messages["at_ns"].to_numpy()
     out = _is(messages, "direction", "out")
@@ -32,11 +33,13 @@ def on_the_wire(
     before = at_ns < _stamp_of(launches, "at_first_sent_ns", launch)
     beyond = at_ns >= _stamp_of(launches, "at_floor_sent_ns", launch)
     made = len(calls) - int(_is(calls, "phase", "floor").sum())
-    caused = int((asked & ~before & ~beyond).sum())
+    caused = asked & ~before & ~beyond
+    methods = pc.value_counts(messages["method"].filter(pa.array(caused))).to_pylist()
     return {
         "setup_messages": _most(launch[before & ~noise]),
         "setup_requests": _most(launch[before & asked]),
-        "requests_per_call": round(caused / made, 3) if made else None,
+        "requests_per_call": round(int(caused.sum()) / made, 3) if made else None,
+        "methods": {row["values"]: row["counts"] for row in methods},
         "teardown_requests": _most_counted(details, "teardown_requests"),
         "connections_opened": _most_counted(details, "connections_opened") or 1,
         "noise_lines": _most(launch[noise]),

@@ -103,6 +103,8 @@ class _Launch:
             ) as session:
                 await session.open()
                 await session.tools()
+                for asked in self._scenario.call:
+                    session.must_list(asked.tool)
                 self._recorder.mark("ready")
                 await self._calls(session)
                 await self._floor(session)
@@ -131,7 +133,7 @@ class _Launch:
             reply = await self._call(session, out, phase, asked.tool)
             if phase == "first":
                 self._first_call(session, reply)
-            if reply.received_ns is None and reply.outcome == "transport_error":
+            if await session.lost(reply):
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
 
     def _first_call(self, session: Session, reply: Reply) -> None:

@@ -31,8 +31,8 @@ def look(
     Calls without a reply have no window to look in and stay without server stamps.
     """
     answered = [call for call in calls if call.received_ns is not None]
-    columns = np.array([call[:4] for call in answered], np.int64).reshape(-1, 4).T
-    index, id, sent, received = columns
+    windows = [(call.number, call.id, call.sent_ns, call.received_ns) for call in answered]
+    index, id, sent, received = np.array(windows, np.int64).reshape(-1, 4).T
     port = np.array([call.local_port or 0 for call in answered], np.int64)
     asked = Calls(id=id, sent_ns=sent, received_ns=received, port=port)
     why = probe.reason(tuple(files), asked) if answered or not files else None

@@ -75,6 +75,7 @@ class Process:
         self._tail = bytearray()
         self._mark = uuid.uuid4().hex
         variables = {**os.environ, **server.env, **environment.variables, MARK: self._mark}
+        adopt_orphans()
         if environment.probe is not None:
             variables = probe.environment(environment.probe, variables)
         with _on_cores(environment.cpus):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from bench.model import Kind, Message, Phase, Reply, Turn
 
@@ -16,7 +18,7 @@ SYSTEM_CLOCK: Clock = time.perf_counter_ns
 QUOTED_NOISE_LINES, QUOTED_BYTES = 3, 300
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """What a call asked, as far as its row tells it."""
 
     tool: str
@@ -24,7 +26,7 @@ class Asked(NamedTuple):
     id: int | None
 
 
-class CallStamps(NamedTuple):
+class CallStamps(msgspec.Struct, frozen=True):
     """What pairs a call with what the server says of it: its id, window (ns) and local port."""
 
     number: int

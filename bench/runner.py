@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import NamedTuple
 
 import anyio
 
-from bench import host, process
+from bench import host
 from bench.drive import Job, Watcher, drive
 from bench.errors import BenchError, LaunchEnded
 from bench.model import Turn
 from bench.store import Writer
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(NamedTuple):
@@ -24,31 +26,27 @@ class Ended(NamedTuple):
 
 
 async def run(plan: Sequence[Turn], job: Job, writer: Writer, watcher: Watcher) -> Ended:
-    """Run every launch of the plan; SIGINT and SIGTERM end it early, with all that was kept."""
-    process.adopt_orphans()
+    """Run every launch of the plan; a signal ends it early, with all that was kept."""
     failed: dict[str, BenchError] = {}
     before = os.sched_getaffinity(0) if job.placement.client else ()
     host.take_place(job.placement.client)
     status = "interrupted"
     try:
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(_end_on_signal, tasks.cancel_scope)
-            await _launches(plan, job, writer, watcher, failed)
-            status = "complete"
-            tasks.cancel_scope.cancel()
+        with anyio.open_signal_receiver(*SIGNALS) as signals:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_end_on_signal, signals, tasks.cancel_scope)
+                await _launches(plan, job, writer, watcher, failed)
+                status = "complete"
+                tasks.cancel_scope.cancel()
     finally:
         host.take_place(tuple(before))
     return Ended(status, failed)
 
 
-async def _end_on_signal(
-    scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
-) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            scope.cancel()
-            return
+async def _end_on_signal(signals: AsyncIterable[signal.Signals], scope: anyio.CancelScope) -> None:
+    """One signal is enough; those that follow change nothing while servers are being ended."""
+    async for _ in signals:
+        scope.cancel()
 
 
 async def _launches(

@@ -12,8 +12,8 @@ import msgspec
 
 from bench import jsonrpc
 from bench.era import ERAS, Era
-from bench.errors import SetupError
-from bench.model import Agreement, Cell, Limits, Outgoing, Reply, Server, Tool
+from bench.errors import SetupError, UsageError, nearest
+from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
 from bench.process import Environment, Process, words
 from bench.recorder import Recorder
 from bench.server import STARTS
@@ -30,11 +30,22 @@ async def launch(
     live = await STARTS[cell.transport](server, environment, recorder)
     wire: Wire | None = None
     try:
-        wire = await WIRES[cell.transport](live.endpoint, recorder)
+        wire = await _attached(cell, live.endpoint, recorder, limits)
         yield Session(server, cell, recorder, wire, live.process, limits)
     finally:
         with anyio.CancelScope(shield=True):
             await _end(wire, live.process, recorder)
+
+
+async def _attached(cell: Cell, endpoint: Endpoint, recorder: Recorder, limits: Limits) -> Wire:
+    with anyio.move_on_after(limits.setup_s):
+        return await WIRES[cell.transport](endpoint, recorder)
+    raise SetupError(
+        f"{endpoint.url} cannot be reached: no connection within {limits.setup_s:g} s; "
+        "try: is this the right address, and does anything answer there?",
+        phase="connect",
+        outcome="timeout",
+    )
 
 
 async def _end(wire: Wire | None, process: Process | None, recorder: Recorder) -> None:
@@ -74,6 +85,7 @@ class Session:
         self._recorder = recorder
         self._limits = limits
         self._ids = itertools.count(1)
+        self._listed: frozenset[str] = frozenset()
 
     async def open(self) -> Agreement:
         """The opening exchange and what must follow it; SetupError where nothing is agreed."""
@@ -110,7 +122,14 @@ class Session:
         self._recorder.marks.update(tools_sent=sent_ns, tools_received=received_ns)
         self._recorder.facts["tools"] = len(found)
         self.era.learn(found)
+        self._listed = frozenset(tool.name for tool in found)
         return tuple(found)
+
+    def must_list(self, tool: str) -> None:
+        """Raise UsageError, with the nearest name, where the server does not list the tool."""
+        if tool not in self._listed:
+            name = self._server.name
+            raise UsageError(f'server "{name}" has no tool "{tool}"{nearest(tool, self._listed)}')
 
     def request(self, tool: str, arguments: Mapping[str, Any]) -> Outgoing:
         """The bytes of one call, made before its clock starts."""
@@ -128,13 +147,23 @@ class Session:
         """One call; a failure is an outcome of its reply."""
         return await self.wire.exchange(out, limit_s=self._limits.call_s)
 
+    async def lost(self, reply: Reply) -> bool:
+        """Whether no other reply can follow: the wire is closed, or the process has left."""
+        if reply.outcome != "transport_error" or reply.http_status is not None:
+            return False
+        if self.wire.closed or self.process is None:
+            return self.wire.closed
+        return await self.process.gone(LAST_WORDS_WAIT_S)
+
     async def why_gone(self) -> str:
-        """How the process left, if it did, and its last words."""
+        """How the process left, if it did, its last words, and what it printed amiss."""
+        printed = b" / ".join(self._recorder.noise).decode("utf-8", "replace")
+        noise = f'; on standard output it said: "{printed}"' if printed else ""
         if self.process is None:
-            return ""
+            return noise
         if await self.process.gone(LAST_WORDS_WAIT_S):
-            return f"; it left with status {self.process.status}{words(self.process)}"
-        return f"; it is still running{words(self.process)}"
+            return f"; it left with status {self.process.status}{words(self.process)}{noise}"
+        return f"; it is still running{words(self.process)}{noise}"
 
     async def _step(self, step: str, out: Outgoing) -> Reply:
         """A request of the setup, with its two stamps among the launch's marks."""

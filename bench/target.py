@@ -21,17 +21,20 @@ def from_command(command: Sequence[str]) -> Server:
 
 def from_url(url: str, headers: Headers = ()) -> Server:
     """A server that runs already, reached over Streamable HTTP."""
-    parts = urlsplit(url)
-    if parts.scheme != "http" or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        name = f"{parts.hostname}-{parts.port or 80}"
+    except ValueError as error:
+        raise UsageError(f'--url "{url}": {error}') from error
+    if parts.scheme != "http" or not parts.hostname or not url.isascii():
         raise UsageError(f'--url "{url}": say a full address like http://127.0.0.1:8000/mcp')
-    name = f"{parts.hostname}-{parts.port or 80}"
     return Server(name=name, http=HttpRecipe(url=url), headers=headers)
 
 
 def header(text: str) -> tuple[str, str]:
     """`Name: value` to its two halves."""
     name, colon, value = text.partition(":")
-    if not colon or not name.strip() or any(letter in value for letter in "\r\n"):
+    if not colon or not name.strip() or not text.isascii() or not text.isprintable():
         raise UsageError(f"--header \"{name}\": say it as 'Name: value'")
     return name.strip(), value.strip()
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import anyio
 import psutil
 
+from bench import store
 from bench.measure import loop_options
 from bench.model import Cell, EraName, HttpRecipe, Limits, Server, Turn
 from bench.process import Environment
@@ -42,6 +43,12 @@ class Said(NamedTuple):
     out: str
     err: str
     left: Sequence[psutil.Process]
+    folder: Path
+
+    @property
+    def run(self) -> store.Run:
+        """What it stored."""
+        return store.read(self.folder / self.document["path"])
 
     @property
     def document(self) -> dict[str, Any]:
@@ -94,7 +101,7 @@ class Program:
             left = self.left()
             for each in left:
                 each.kill()
-        return Said(started.returncode, out, err, left)
+        return Said(started.returncode, out, err, left, self.folder)
 
     def left(self) -> list[psutil.Process]:
         """Processes that this program started, or that they started, and that still run."""

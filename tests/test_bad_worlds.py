@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import bench.store
+from bench import store, tables
 from bench.errors import COULD_NOT, FINE, INVALID, USAGE
 from bench.process import KEPT_STDERR_BYTES
 from tests.outside import Program, Said, listener, listening, module, port_of, toml
@@ -68,11 +68,11 @@ def test_a_flood_of_stderr_is_drained_and_only_its_end_is_kept(program: Program)
     said = program.run("floods_stderr")
     _words(said, FINE)
     assert said.cell["outcomes"]["ok"] == 6
-    run = bench.store.read(said.document["path"])
+    run = said.run
     for row in run.launch_table.to_pylist():
-        counted = bench.store.details(row)["counts"]["stderr_bytes"]
+        counted = tables.details(row)["counts"]["stderr_bytes"]
         assert counted == (2 + 1 + 3) * 256 * 1024 > KEPT_STDERR_BYTES
-    kept = sum(each.stat().st_size for each in Path(said.document["path"]).iterdir())
+    kept = sum(each.stat().st_size for each in said.run.path.iterdir())
     assert kept < counted
 
 
@@ -238,7 +238,7 @@ def test_messages_of_several_megabytes_work_in_both_directions(
     _words(said, FINE)
     for cell in said.document["cells"]:
         assert cell["outcomes"]["ok"] == cell["calls"] == 2
-    rows = bench.store.read(said.document["path"]).call_table.to_pylist()
+    rows = said.run.call_table.to_pylist()
     assert min(row["response_bytes"] for row in rows) > 4_000_000
     assert min(row["request_bytes"] for row in rows) > 4_000_000
 
@@ -269,8 +269,8 @@ def test_a_grandchild_does_not_outlive_a_trace(program: Program, words: list[str
 
 
 def _stopped(said: Said) -> list[str]:
-    rows = bench.store.read(said.document["path"]).launch_table.to_pylist()
-    return [bench.store.details(row)["facts"]["stopped"] for row in rows]
+    rows = said.run.launch_table.to_pylist()
+    return [tables.details(row)["facts"]["stopped"] for row in rows]
 
 
 def _in_mid_run(program: Program, telling: socket.socket, *words: str) -> subprocess.Popen[str]:

@@ -235,7 +235,7 @@ def test_thinning_a_large_sample_costs_no_precision() -> None:
         0,
         0,
     )
-    # Like launches leave the calls' own noise: 1.2533 σ / sqrt(n), times the expanded t at both ends.
+    # What is left is the noise of the calls, 1.2533 σ / sqrt(n), times the expanded t, twice.
     expected = 2 * 2.1 * 1.2533 * 0.1 / math.sqrt(100_000)
     assert (high - low) / MS == pytest.approx(expected, rel=0.3)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.wording import Grid, grids, headline, warnings
+from bench.report.figures import Grid
+from bench.report.wording import findings, grids, headline, warnings
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -13,6 +14,7 @@ def render(document: Mapping[str, Any]) -> str:
     lines = [f"### {_plain(str(document['scenario']))}", "", _plain(headline(document)), ""]
     for grid in grids(document):
         lines += [*_table(grid), ""]
+    lines += [f"- → {_plain(each)}" for each in findings(document)]
     lines += [f"- ⚠ {_plain(each)}" for each in warnings(document)]
     return "\n".join(lines).rstrip() + "\n"
 

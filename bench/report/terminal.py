@@ -10,13 +10,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.report.wording import Grid, grids, headline, warnings
+from bench.report.figures import Grid
+from bench.report.wording import findings, grids, headline, warnings
 
+ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞", ".->ux/.><-=+#:%")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
 
 
-def render(document: Mapping[str, Any], *, width: int = 160, colour: bool = False) -> str:
-    """The whole report as text of at most `width` columns."""
+def render(
+    document: Mapping[str, Any], *, width: int = 160, colour: bool = False, plain: bool = False
+) -> str:
+    """The whole report as text of at most `width` columns; `plain` for ASCII terminals."""
     target = io.StringIO()
     console = Console(
         file=target,
@@ -31,9 +35,12 @@ def render(document: Mapping[str, Any], *, width: int = 160, colour: bool = Fals
         console.print(_table(grid))
         for note in grid.notes:
             console.print(Text(f"  {note}"), soft_wrap=True)
+    for each in findings(document):
+        console.print(Text(f"→ {each}", style="cyan"), soft_wrap=True)
     for each in warnings(document):
         console.print(Text(f"! {each}", style="yellow"), soft_wrap=True)
-    return target.getvalue()
+    text = target.getvalue()
+    return text.translate(ASCII) if plain else text
 
 
 def _table(grid: Grid) -> Table:

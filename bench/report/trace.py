@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.model import Message
-from bench.report.wording import harmless, milliseconds, shown
+from bench.report.figures import harmless, milliseconds, shown
 
 ARROWS = {"out": "->", "in": "<-"}
 CUT_LETTERS = 160

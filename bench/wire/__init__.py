@@ -14,9 +14,11 @@ class Wire(Protocol):
     """One connection to a server, for one launch.
 
     `response_form` is how replies came: `line`, `json` or `sse`; None before the first.
+    `closed`: no further exchange can succeed.
     """
 
     response_form: str | None
+    closed: bool
 
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """Send a request, wait for its reply; a failure is an outcome of the Reply."""

@@ -47,6 +47,7 @@ class HttpWire:
         if self.url.scheme != "http" or not self.url.hostname:
             raise UsageError(f'"{endpoint.url}" is no http:// address')
         self.response_form: str | None = None
+        self.closed = False
         self._recorder = recorder
         self._talk = Conversation(recorder)
         self._connections: list[Connection] = []
@@ -69,7 +70,7 @@ class HttpWire:
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a request and wait for its reply; a failure is an outcome, never an exception."""
         post = Post(self._talk, out, self._answer)
-        connection = await self._ready(post)
+        connection = await self._ready(post, limit_s)
         if connection is None:
             return await post.waiting.future
         request = self._head(out, "POST") + out.body
@@ -92,7 +93,7 @@ class HttpWire:
     async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a notification; done when the server has accepted it (202)."""
         post = Post(self._talk, out, self._answer)
-        if await self._start(post) is not None:
+        if await self._start(post, limit_s) is not None:
             self._talk.sent(out, post.waiting.sent_ns)
         return await self._talk.outcome(post.waiting, limit_s)
 
@@ -102,7 +103,7 @@ class HttpWire:
             self._recorder.count("teardown_requests")
             bye = Outgoing(method="DELETE", body=b"", headers=self._last_headers)
             post = Post(self._talk, bye, self._answer)
-            await self._start(post, verb="DELETE")
+            await self._start(post, DRAIN_LIMIT_S, verb="DELETE")
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
             self._session = None
         for task in self._answering:
@@ -113,22 +114,25 @@ class HttpWire:
     def finish(self) -> None:
         """Nothing is held after close."""
 
-    async def _start(self, post: Post, *, verb: str = "POST") -> Connection | None:
+    async def _start(self, post: Post, limit_s: float, *, verb: str = "POST") -> Connection | None:
         """Send on a connection that is free; None where none is to be had."""
-        connection = await self._ready(post)
+        connection = await self._ready(post, limit_s)
         if connection is not None:
             out = post.waiting.out
             connection.start(self._head(out, verb) + out.body, post)
         return connection
 
-    async def _ready(self, post: Post) -> Connection | None:
+    async def _ready(self, post: Post, limit_s: float) -> Connection | None:
         """A connection for the post; None, and the post broken, where none is to be had."""
-        try:
-            return await self._free()
-        except OSError as error:
-            post.waiting.sent_ns = self._recorder.clock()
-            post.broken(f"connecting failed: {error.strerror or error}")
-            return None
+        why = f"no connection within {limit_s:g} s"
+        with anyio.move_on_after(limit_s):
+            try:
+                return await self._free()
+            except OSError as error:
+                why = f"connecting failed: {error.strerror or error}"
+        post.waiting.sent_ns = self._recorder.clock()
+        post.broken(why)
+        return None
 
     async def _free(self) -> Connection:
         """A connection with nothing under way; one that is only being drained is waited for."""
@@ -137,6 +141,8 @@ class HttpWire:
             if one.draining:
                 with anyio.move_on_after(DRAIN_LIMIT_S):
                     await one.drained()
+                if not one.idle:
+                    one.abort("its response did not end")
             if one.idle:
                 return one
         return await self.connect()
@@ -163,7 +169,7 @@ class HttpWire:
     async def _send_answer(self, answer: Answer) -> None:
         out = Outgoing(method="", body=answer.body, headers=self._last_headers)
         post = Post(self._talk, out, self._answer)
-        if await self._start(post) is not None:
+        if await self._start(post, DRAIN_LIMIT_S) is not None:
             self._talk.answered(answer, post.waiting.sent_ns)
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
 

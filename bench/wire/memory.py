@@ -27,6 +27,7 @@ class MemoryWire:
 
     def __init__(self, respond: Responder, recorder: Recorder) -> None:
         self.response_form: str | None = "line"
+        self.closed = False
         self._respond = respond
         self._clock = recorder.clock
         self._talk = Conversation(recorder)

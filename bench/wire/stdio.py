@@ -38,7 +38,7 @@ class StdioWire:
         self._first_byte_ns: int | None = None
         self._backlog: deque[tuple[memoryview, Waiting | None]] = deque()
         self._loop = asyncio.get_running_loop()
-        self._closed = False
+        self.closed = False
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
         self._loop.add_reader(self._in, self._readable)
@@ -46,7 +46,7 @@ class StdioWire:
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """Send a request and wait for its reply; a failure is an outcome, never an exception."""
         waiting = self._talk.expect(out)
-        if self._closed:
+        if self.closed:
             self._talk.lost("the connection is closed")
             return await waiting.future
         line = out.body + b"\n"
@@ -61,7 +61,7 @@ class StdioWire:
         """Send a notification; done when the pipe has taken the bytes."""
         waiting = self._talk.expect(out)
         waiting.sent_ns = sent_ns = self._clock()
-        if not self._closed:
+        if not self.closed:
             self._write(out.body + b"\n", waiting)
         self._talk.sent(out, sent_ns)
         with anyio.move_on_after(limit_s):
@@ -147,7 +147,7 @@ class StdioWire:
         if not line.strip():
             return self._recorder.count("blank_lines")
         answer = self._talk.incoming(line, at_ns, first_byte_ns=self._first_byte_ns)
-        if answer is not None and not self._closed:
+        if answer is not None and not self.closed:
             sent_ns = self._clock()
             self._write(answer.body + b"\n", None)
             self._talk.answered(answer, sent_ns)
@@ -163,7 +163,7 @@ class StdioWire:
 
     def _give_up(self, why: str) -> None:
         """No further exchange is possible; what is open fails with `why`."""
-        self._closed = True
+        self.closed = True
         if self._backlog:
             self._loop.remove_writer(self._out)
             self._backlog.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -44,8 +44,7 @@ def _line(row: Row) -> str:
     return f"{row.name:<58} {figure:>6} of {row.target:<5g} {verdict}{words}"
 
 
-def _plain(row: Row) -> dict[str, object]:
+def _plain(row: Row) -> Mapping[str, object]:
     value = None if row.value is None else round(row.value, 4)
-    return {"name": row.name, "value": value, "target": row.target, "ok": row.ok} | (
-        {"words": row.words} if row.words else {}
-    )
+    plain = {"name": row.name, "value": value, "target": row.target, "ok": row.ok}
+    return {**plain, "words": row.words} if row.words else plain

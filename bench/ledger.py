@@ -1,0 +1,38 @@
+"""The typical call and the typical setup, taken apart so that the parts add up exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bench.segments import CALL, MISSING, SETUP, Stamps
+
+CALL_PARTS = tuple(segment.name for segment in CALL if segment.part_of == "call")
+SETUP_PARTS = (*(segment.name for segment in SETUP if segment.part_of == "setup"), "client")
+MIDDLE = (0.4, 0.6)
+
+
+def typical(durations: Mapping[str, Stamps], whole: str, parts: Sequence[str]) -> dict[str, int]:
+    """Mean ns of each part over the middle fifth of the rows by `whole`; empty without rows.
+
+    Medians of parts do not sum to the median of the whole. Means over the rows around the median
+    do: the parts sum to `whole` to the nanosecond, rounding put on the largest.
+    """
+    present = [part for part in parts if part in durations]
+    if whole not in durations or not present:
+        return {}
+    table = np.stack([durations[part] for part in present])
+    there = (durations[whole] != MISSING) & (table != MISSING).any(axis=0)
+    there &= np.where(table == MISSING, 0, table).sum(axis=0) == durations[whole]
+    if not there.any():
+        return {}
+    order = np.flatnonzero(there)[np.argsort(durations[whole][there], kind="stable")]
+    first = int(MIDDLE[0] * len(order))
+    rows = order[first : max(first + 1, int(np.ceil(MIDDLE[1] * len(order))))]
+    values = np.where(table[:, rows] == MISSING, 0, table[:, rows])
+    means = {part: round(float(row.mean())) for part, row in zip(present, values, strict=True)}
+    total = round(float(durations[whole][rows].mean()))
+    largest = max(means, key=lambda part: means[part])
+    means[largest] += total - sum(means.values())
+    return {whole: total, **{part: value for part, value in means.items() if value}}

@@ -1,0 +1,134 @@
+"""Known patterns in a cell's figures, each named with its evidence and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bench import stats
+from bench.compare import Sample
+
+DELAYED_ACK_NS = (38_000_000, 48_000_000)  # Linux: TCP_DELACK_MIN is 40 ms
+MUCH, FAR_NS = 5, 5_000_000
+
+
+class Figures(NamedTuple):
+    """What the patterns look at: samples by segment, wire counts, and requests by method.
+
+    `methods` counts the requests between the first call and the floor.
+    """
+
+    samples: Mapping[str, Sample]
+    wire: Mapping[str, Any]
+    methods: Mapping[str, int]
+    calls: int
+    launches: int
+    per_call_connections: bool
+
+
+def find(figures: Figures) -> list[str]:
+    """One sentence for each pattern that is there."""
+    return [sentence for look in PATTERNS for sentence in look(figures)]
+
+
+def _delayed_ack(figures: Figures) -> Iterator[str]:
+    if "connect" not in figures.samples or "call" not in figures.samples:
+        return
+    call = figures.samples["call"].values
+    low, high = DELAYED_ACK_NS
+    caught = int(((call >= low) & (call <= high)).sum())
+    work = figures.samples.get("work")
+    busy = work is not None and _median(work) > low // 2
+    if caught >= 0.05 * len(call) and not busy:
+        yield (
+            f"delayed ACK: {caught} of {len(call)} calls took 38 to 48 ms, the time a receiver "
+            "holds back an acknowledgement while the sender waits to send its second small "
+            "piece; the server should write a reply at once, or set TCP_NODELAY"
+        )
+
+
+def _handshake_per_call(figures: Figures) -> Iterator[str]:
+    opened = figures.methods.get("initialize", 0)
+    if figures.calls and opened >= 0.5 * figures.calls:
+        yield (
+            f"a handshake per call: {opened} initialize for {figures.calls} calls; keep the "
+            "session, or use the stateless era"
+        )
+
+
+def _connections(figures: Figures) -> Iterator[str]:
+    opened = figures.wire["connections_opened"]
+    each = figures.calls / max(1, figures.launches)
+    wanted = figures.per_call_connections or "connect" not in figures.samples
+    if opened > max(2, each / 2) and not wanted:
+        yield (
+            f"connections are not reused: {opened} opened for {each:.0f} calls of a launch; "
+            "is the server closing after each reply, or the client before its end?"
+        )
+
+
+def _hidden_list(figures: Figures) -> Iterator[str]:
+    listed = figures.methods.get("tools/list", 0)
+    if listed:
+        yield (
+            f"hidden tools/list: the client asked for the list {listed} times beside "
+            f"{figures.calls} calls, and its time is in theirs"
+        )
+
+
+def _first_call(figures: Figures) -> Iterator[str]:
+    if "first_call" not in figures.samples or "call" not in figures.samples:
+        return
+    first, call = (_median(figures.samples[name]) for name in ("first_call", "call"))
+    if first > MUCH * call and first - call > FAR_NS:
+        yield (
+            f"the first call takes {first / 1e6:.1f} ms, later ones {call / 1e6:.2f} ms: "
+            "something is made ready only when it is first asked for"
+        )
+
+
+def _imports(figures: Figures) -> Iterator[str]:
+    if "imports" in figures.samples and "setup" in figures.samples:
+        imports, setup = (_median(figures.samples[name]) for name in ("imports", "setup"))
+        if imports > setup / 2:
+            yield (
+                f"imports are {imports / setup:.0%} of the setup ({imports / 1e6:.0f} of "
+                f"{setup / 1e6:.0f} ms): it is the start of the program, not MCP"
+            )
+
+
+def _modes(figures: Figures) -> Iterator[str]:
+    if "call" not in figures.samples:
+        return
+    call = figures.samples["call"]
+    modes = stats.modes(call.values)
+    if len(modes) < 2:
+        return
+    centres = " and ".join(f"{mode / 1e6:.3g}" for mode in modes)
+    split = float(np.sqrt(modes[0] * modes[1]))
+    shares = [(call.values[call.round == r] > split).mean() for r in np.unique(call.round)]
+    apart = all(share < 0.1 or share > 0.9 for share in shares) and len(shares) > 1
+    why = (
+        "whole launches fall on one side or the other, as with processes placed on other cores; "
+        "try: --pin auto"
+        if apart
+        else "both occur within a launch; one median hides them"
+    )
+    yield f"{len(modes)} modes, {centres} ms: {why}"
+
+
+PATTERNS: tuple[Callable[[Figures], Iterator[str]], ...] = (
+    _delayed_ack,
+    _handshake_per_call,
+    _connections,
+    _hidden_list,
+    _first_call,
+    _imports,
+    _modes,
+)
+
+
+def _median(sample: Sample) -> int:
+    return stats.rank_quantile(sample.values, 0.5)

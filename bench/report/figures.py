@@ -1,0 +1,72 @@
+"""How one figure or one server's word reads: the only place where nanoseconds get a unit."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+NONE = "·"
+SHOWN_LETTERS = 400
+
+
+class Grid(NamedTuple):
+    """A table as text: a title, a head, rows of cells, and notes below."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+def milliseconds(value_ns: float | None) -> str:
+    """Three significant digits with the unit: `0.481 ms`, `12.3 µs`, `1.25 s`."""
+    if value_ns is None:
+        return NONE
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(value_ns) >= scale or (unit == "ms" and abs(value_ns) >= 1e5):
+            return f"{_digits(value_ns / scale)} {unit}"
+    return f"{value_ns:.0f} ns"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a change: 1.021 is `+2.1 %`; from threefold on it is said as a factor."""
+    if ratio >= 3:
+        return f"× {_digits(ratio)}"
+    if ratio <= 1 / 3:
+        return f"÷ {_digits(1 / ratio)}"
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def shown(text: object) -> str:
+    """A server's words made harmless to look at, and bounded in length."""
+    safe = harmless(text)
+    return safe if len(safe) <= SHOWN_LETTERS else f"{safe[: SHOWN_LETTERS - 1]}…"
+
+
+def harmless(text: object) -> str:
+    """Control and formatting characters (ANSI, right-to-left marks) escaped."""
+    return "".join(
+        letter if unicodedata.category(letter)[0] != "C" else _escaped(letter)
+        for letter in str(text)
+    )
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def interval(low_ns: float | None, high_ns: float | None) -> str:
+    """`0.47 – 0.49 ms`; the unit is said once where it is the same."""
+    if low_ns is None or high_ns is None:
+        return NONE
+    low, high = milliseconds(low_ns), milliseconds(high_ns)
+    value, _, unit = low.partition(" ")
+    return f"{value if high.endswith(' ' + unit) else low} – {high}"
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, and no rounding up into a fourth."""
+    size = abs(value)
+    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"

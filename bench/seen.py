@@ -1,0 +1,110 @@
+"""One cell of a run as it was seen: its rows, its labels from the wire, its samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench import segments, stats, tables
+from bench.compare import Sample
+from bench.era import era_of_version
+from bench.segments import MISSING, Stamps
+from bench.store import Run
+
+POINTS = ("sent", "written", "first_byte", "received", "decoded")
+SERVER_POINTS = ("read", "entered", "left", "writing")
+MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method")
+
+
+class Seen(NamedTuple):
+    """One cell of a run with the rows that belong to it."""
+
+    asked: Mapping[str, Any]
+    calls: pa.Table
+    launches: pa.Table
+    messages: pa.Table
+    details: Sequence[Mapping[str, Any]]
+
+
+def cell_of(run: Run, asked: Mapping[str, Any]) -> Seen:
+    """The rows of one of the cells that run.json lists."""
+    calls, launches, messages = (
+        table.filter(pc.equal(table["cell"], asked["cell"]))
+        for table in (run.call_table, run.launch_table, run.message_table.select(MESSAGE_COLUMNS))
+    )
+    details = [json.loads(text) for text in launches["details"].to_pylist()]
+    return Seen(asked, calls, launches, messages, details)
+
+
+def labels(cell: Seen) -> dict[str, str]:
+    """The variant as the wire showed it (design: labels come from what was seen)."""
+    facts = [detail["facts"] for detail in cell.details]
+    forms = sorted({fact["response"] for fact in facts if fact.get("response")})
+    kept = any(fact.get("session") for fact in facts)
+    stateless = version(cell) and era_of_version(str(version(cell))) == "stateless"
+    piped = forms == ["line"]
+    return {
+        "session": "none" if stateless or not (kept or piped) else "kept",
+        "response": "+".join(forms) or "none",
+        "connection": "keep-alive",
+        "client": "wire",
+        "probe": "on" if any(fact.get("probe_sdk") for fact in facts) else "off",
+    }
+
+
+def version(cell: Seen) -> str | None:
+    """The protocol version agreed; the newest where launches differ."""
+    versions = {detail["facts"].get("protocol_version") for detail in cell.details} - {None}
+    return max(versions, default=None)
+
+
+def samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
+    """Samples of every segment: setups by launch, steady calls that were ok, the floor."""
+    rounds = cell.launches["round"].to_numpy()
+    for name, values in setups(cell).items():
+        yield from _sample(name, values, rounds)
+    steady, rounds = durations(cell, "steady")
+    for name, values in steady.items():
+        yield from _sample(name, values, rounds)
+    floor, floor_rounds = durations(cell, "floor")
+    if "call" in floor:
+        yield from _sample("floor", floor["call"], floor_rounds)
+    if "call" in floor and "call" in steady and "work" not in steady:
+        yield from _estimate(steady["call"], rounds, floor["call"], floor_rounds)
+
+
+def setups(cell: Seen) -> dict[str, Stamps]:
+    """Setup segments, launch for launch."""
+    return {
+        name: tables.stamps(cell.launches, f"{name}_ns")
+        for name in segments.SETUP_NAMES
+        if f"{name}_ns" in cell.launches.column_names
+    }
+
+
+def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
+    """Call segments of the ok calls of a phase, and the round of each."""
+    wanted = pc.and_(pc.equal(cell.calls["phase"], phase), pc.equal(cell.calls["outcome"], "ok"))
+    calls = cell.calls.filter(wanted)
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
+    return segments.calls(stamps), calls["round"].to_numpy()
+
+
+def _estimate(
+    call: Stamps, rounds: Stamps, floor: Stamps, floor_rounds: Stamps
+) -> Iterator[tuple[str, Sample]]:
+    """Where nothing tells the work, the floor stands for the boundary (an estimate)."""
+    yield from _sample("boundary", floor, floor_rounds)
+    there = call != MISSING
+    rest = call[there] - stats.rank_quantile(floor[floor != MISSING], 0.5)
+    yield from _sample("work", rest, rounds[there])
+
+
+def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sample]]:
+    there = values != MISSING
+    if there.any():
+        yield name, Sample(values[there], rounds[there])
