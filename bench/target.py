@@ -10,6 +10,7 @@ from bench.errors import UsageError
 from bench.model import Headers, HttpRecipe, Server
 
 RUNTIMES = ("python", "node", "npx", "uv", "uvx", "sh", "bash", "deno", "bun", "npm", "exec")
+SUFFIXES = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".jar", ".exe")
 
 
 def from_command(command: Sequence[str]) -> Server:
@@ -42,7 +43,8 @@ def header(text: str) -> tuple[str, str]:
 def _name(command: Sequence[str]) -> str:
     """The file or package that the command starts, rather than the runtime in front of it."""
     for word in command:
-        stem = Path(word).stem
+        path = Path(word)
+        stem = path.stem if path.suffix in SUFFIXES else path.name
         if word.startswith("-") or not stem or stem.rstrip("0123456789.") in RUNTIMES:
             continue
         return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in stem)

@@ -78,7 +78,9 @@ class Program:
 
     def run(self, server: str, *words: str, options: Sequence[str] = ()) -> Said:
         """`run --json` of a server of `tests/servers` over stdio, few launches, few calls."""
-        return self("run", "--json", *QUICK, *options, "--", *module(server, *words))
+        self.recipe(server, stdio=toml(module(server, *words)))
+        self.scenario("small", f'servers = ["{server}"]\n[[call]]\ntool = "echo"\n')
+        return self("run", "small", "--json", *QUICK, *options)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start one verb."""
@@ -114,7 +116,7 @@ class Program:
     def recipe(self, name: str, **keys: str) -> None:
         """Make a server known in the program's folder; values are TOML."""
         folder = self.folder / "scenarios" / "servers" / name
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{key} = {value}\n" for key, value in keys.items())
         (folder / "recipe.toml").write_text(text, "utf-8")
 

@@ -40,7 +40,7 @@ def test_a_server_that_leaves_before_it_answers_is_told_with_status_and_last_wor
     program: Program,
 ) -> None:
     err = _words(program.run("exits_early"), COULD_NOT)
-    assert 'server "tests.servers.exits_early" did not answer initialize' in err
+    assert 'server "exits_early" did not answer initialize' in err
     assert "it left with status 7" in err
     assert "ModuleNotFoundError: No module named 'tickets'" in err
 
@@ -68,19 +68,18 @@ def test_a_flood_of_stderr_is_drained_and_only_its_end_is_kept(program: Program)
     said = program.run("floods_stderr")
     _words(said, FINE)
     assert said.cell["outcomes"]["ok"] == 6
-    run = said.run
-    for row in run.launch_table.to_pylist():
-        counted = tables.details(row)["counts"]["stderr_bytes"]
-        assert counted == (2 + 1 + 3) * 256 * 1024 > KEPT_STDERR_BYTES
-    kept = sum(each.stat().st_size for each in said.run.path.iterdir())
-    assert kept < counted
+    launches = said.run.launch_table.to_pylist()
+    counted = [tables.details(row)["counts"]["stderr_bytes"] for row in launches]
+    sent = [row["launch"] for row in said.run.message_table.to_pylist() if row["direction"] == "out"]
+    assert counted == [sent.count(row["launch"]) * 256 * 1024 for row in launches]
+    assert min(counted) > KEPT_STDERR_BYTES
+    assert sum(each.stat().st_size for each in said.run.path.iterdir()) < KEPT_STDERR_BYTES
 
 
 def test_a_server_that_dies_in_mid_run_keeps_its_calls_and_the_run_goes_on(
     program: Program,
 ) -> None:
-    # The program's own look at the server is launch 1; the run has launches 2 to 4.
-    said = program.run("dies_midway", "launches", "2", "3", options=["-r", "3"])
+    said = program.run("dies_midway", "launches", "1", "2", options=["-r", "3"])
     _words(said, INVALID)
     cell = said.cell
     assert cell["launches"] == 3
@@ -125,7 +124,7 @@ def test_a_server_that_cannot_listen_is_told_with_its_last_words(program: Progra
 
 
 def test_a_server_that_never_listens_is_told_with_the_limit(program: Program) -> None:
-    command = toml(module("stubborn"))
+    command = toml([sys.executable, "-c", "import signal; signal.pause()", "{port}"])
     program.recipe("mute", http=f'{{command = {command}, url = "http://127.0.0.1:{{port}}/mcp"}}')
     err = _words(program("run", "mute", "--setup-timeout", "0.5"), COULD_NOT)
     assert "did not accept a connection" in err
@@ -238,7 +237,7 @@ def test_messages_of_several_megabytes_work_in_both_directions(
     _words(said, FINE)
     for cell in said.document["cells"]:
         assert cell["outcomes"]["ok"] == cell["calls"] == 2
-    rows = said.run.call_table.to_pylist()
+    rows = [row for row in said.run.call_table.to_pylist() if row["phase"] == "steady"]
     assert min(row["response_bytes"] for row in rows) > 4_000_000
     assert min(row["request_bytes"] for row in rows) > 4_000_000
 
@@ -273,14 +272,3 @@ def _stopped(said: Said) -> list[str]:
     return [tables.details(row)["facts"]["stopped"] for row in rows]
 
 
-def _in_mid_run(program: Program, telling: socket.socket, *words: str) -> subprocess.Popen[str]:
-    """A run of one launch that will not end by itself soon, and that has made some calls."""
-    program.recipe("telling", stdio=toml(module("tells", str(port_of(telling)))), **dict([words]))
-    program.scenario("endless", 'servers = ["telling"]\ncalls = 1000000\n[[call]]\ntool = "echo"\n')
-    return program.start("run", "endless", "--json", "--era", "stateful", "--pin", "none")
-
-
-def _calls(told: socket.socket, least: int) -> int:
-    """Wait until the server has answered so many calls; it says how many."""
-    with told.makefile() as lines:
-        return next(count for line in lines if (count := int(line)) >= least)

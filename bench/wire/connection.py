@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from typing import Protocol
 
@@ -52,6 +53,12 @@ async def connect(host: str, port: int, clock: Clock) -> Connection:
             raise
         return Connection(sock, clock)
     raise failure
+
+
+def reason(error: OSError) -> str:
+    """What went wrong, in the system's words; some errors carry an address in their place."""
+    known = error.errno is not None and error.errno > 0
+    return os.strerror(error.errno) if known else error.strerror or str(error)
 
 
 class Connection:

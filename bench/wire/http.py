@@ -12,7 +12,7 @@ from bench import jsonrpc
 from bench.errors import SetupError, UsageError
 from bench.model import Endpoint, Headers, Outgoing, Reply
 from bench.recorder import Recorder
-from bench.wire.connection import Connection, connect
+from bench.wire.connection import Connection, connect, reason
 from bench.wire.conversation import Answer, Conversation
 from bench.wire.lines import LIMIT_BYTES, MessageTooLong
 from bench.wire.sse import SseReader
@@ -30,7 +30,7 @@ async def open(endpoint: Endpoint, recorder: Recorder) -> HttpWire:
         await wire.connect()
     except OSError as error:
         raise SetupError(
-            f"{endpoint.url} cannot be reached: {error.strerror or error}; "
+            f"{endpoint.url} cannot be reached: {reason(error)}; "
             "try: is the server running, and on this port?",
             phase="connect",
         ) from error
@@ -129,7 +129,7 @@ class HttpWire:
             try:
                 return await self._free()
             except OSError as error:
-                why = f"connecting failed: {error.strerror or error}"
+                why = f"connecting failed: {reason(error)}"
         post.waiting.sent_ns = self._recorder.clock()
         post.broken(why)
         return None
