@@ -115,6 +115,16 @@ def _list(options: argparse.Namespace) -> int:
     return FINE
 
 
+def _doctor(options: argparse.Namespace) -> int:
+    from bench import doctor
+    from bench.measure import loop_options
+    from bench.report import health
+
+    document = doctor.run(loop_options())
+    print(_as_json(document) if options.json else health.render(document), end="")
+    return FINE
+
+
 def _wish(options: argparse.Namespace) -> Wish:
     from bench import target
     from bench.model import Limits
@@ -168,4 +178,10 @@ def _as_json(document: object) -> str:
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
 
 
-VERBS: Mapping[str, Verb] = {"run": _run, "report": _report, "trace": _trace, "list": _list}
+VERBS: Mapping[str, Verb] = {
+    "run": _run,
+    "report": _report,
+    "trace": _trace,
+    "list": _list,
+    "doctor": _doctor,
+}

@@ -149,9 +149,16 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
+def _add_doctor(verbs: Any) -> argparse.ArgumentParser:
+    verb = _verb(verbs, "doctor", "is this machine fit to measure: clock, cores, load, floors")
+    verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    return verb
+
+
 VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "run": _add_run,
     "report": _add_report,
     "trace": _add_trace,
     "list": _add_list,
+    "doctor": _add_doctor,
 }

@@ -47,6 +47,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("tools_list", "tools_sent", "tools_received", "all pages of the tool list", "setup"),
     Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
     Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
+    Segment("teardown", "closing", "closed", "goodbye: DELETE or end of input, until it has left"),
     Segment("first_result", "began", "first_received", "launch to the first tool result"),
 )
 SETUP_NAMES = (*(segment.name for segment in SETUP), "client")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,9 @@ def test_a_flood_of_stderr_is_drained_and_only_its_end_is_kept(program: Program)
     assert said.cell["outcomes"]["ok"] == 6
     launches = said.run.launch_table.to_pylist()
     counted = [tables.details(row)["counts"]["stderr_bytes"] for row in launches]
-    sent = [row["launch"] for row in said.run.message_table.to_pylist() if row["direction"] == "out"]
+    sent = [
+        row["launch"] for row in said.run.message_table.to_pylist() if row["direction"] == "out"
+    ]
     assert counted == [sent.count(row["launch"]) * 256 * 1024 for row in launches]
     assert min(counted) > KEPT_STDERR_BYTES
     assert sum(each.stat().st_size for each in said.run.path.iterdir()) < KEPT_STDERR_BYTES
@@ -250,19 +253,19 @@ def test_a_server_that_ignores_eof_and_term_is_killed_and_the_run_is_fine(
     assert _stopped(said) == ["killed"]
 
 
-@pytest.mark.parametrize("words", [[], ["away"], ["leave"], ["leave", "away"]], ids="-".join)
+@pytest.mark.parametrize("how", ["stay", "stay-away", "leave", "leave-away"])
 def test_a_grandchild_that_ignores_eof_and_term_does_not_outlive_the_run(
-    program: Program, words: list[str]
+    program: Program, how: str
 ) -> None:
-    said = program.run("wrapper", *words, options=["-r", "1"])
+    said = program.run("wrapper", how, options=["-r", "1"])
     _words(said, FINE)
     assert said.cell["outcomes"]["ok"] == 3
     assert not any("could not be ended" in each for each in said.cell["warnings"])
 
 
-@pytest.mark.parametrize("words", [["away"], ["leave", "away"]], ids="-".join)
-def test_a_grandchild_does_not_outlive_a_trace(program: Program, words: list[str]) -> None:
-    said = program("trace", "--", *module("wrapper", *words))
+@pytest.mark.parametrize("how", ["stay-away", "leave-away"])
+def test_a_grandchild_does_not_outlive_a_trace(program: Program, how: str) -> None:
+    said = program("trace", "--", *module("wrapper", how))
     _words(said, FINE)
     assert "The session is whole" in said.out
 
@@ -270,5 +273,3 @@ def test_a_grandchild_does_not_outlive_a_trace(program: Program, words: list[str
 def _stopped(said: Said) -> list[str]:
     rows = said.run.launch_table.to_pylist()
     return [tables.details(row)["facts"]["stopped"] for row in rows]
-
-

@@ -21,7 +21,7 @@ SETUP_ROWS = (
     "client",
     "setup",
 )
-BESIDE_ROWS = ("boot", "first_call", "first_result")
+BESIDE_ROWS = ("boot", "first_call", "first_result", "teardown")
 CELLS_ABREAST = 4
 
 
@@ -52,6 +52,12 @@ def headline(document: Mapping[str, Any]) -> str:
     """One line that says what ran, where, and whether it got to its end."""
     host = document["host"]
     where = f"{host.get('cpu', 'unknown processor')}, {host.get('cores', '?')} cores"
+    placed = document["cells"][0]["placement"] if document["cells"] else {"client": []}
+    if placed["client"]:
+        client, server = (",".join(map(str, placed[side])) for side in ("client", "server"))
+        where += f", client on {client}, server on {server}"
+    else:
+        where += ", not pinned"
     status = document["status"]
     end = "" if status == "complete" else f" · {status.upper()}: what was measured is shown"
     return f"{shown(document['run'])} · {where} · Python {host.get('python', '?')}{end}"

@@ -57,8 +57,8 @@ async def connect(host: str, port: int, clock: Clock) -> Connection:
 
 def reason(error: OSError) -> str:
     """What went wrong, in the system's words; some errors carry an address in their place."""
-    known = error.errno is not None and error.errno > 0
-    return os.strerror(error.errno) if known else error.strerror or str(error)
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 class Connection:

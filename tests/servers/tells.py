@@ -1,28 +1,51 @@
-"""Tells a listener at PORT when it has answered each N calls, and goes on; calls take 2 ms.
+"""Tells a listener at PORT each time it has answered N more calls, and when its input ends.
 
-The way for a test to act in the middle of a run: it waits for a connection, not for a time.
+This is how a test acts in the middle of a run: it waits for a line, not for a time. Calls take
+2 ms. `mute` keeps silent; `stubborn` stays when it should leave.
 """
 
 import select
 import socket
 import sys
+import time
 
+from tests.servers.stubborn import serve_for_ever
 from tests.servers.trivial import Message, is_call, reply_to, serve
 
-EVERY, CALL_S = 200, 0.002
-calls = 0
+EVERY, CALL_S = 50, 0.002
 
 
-def answer(message: Message) -> Message | None:
-    """A reply, and word of it to the listener."""
-    global calls
-    if is_call(message):
-        select.select([], [], [], CALL_S)
-        calls += 1
-        if calls % EVERY == 0:
-            listener.sendall(f"{calls}\n".encode())
-    return reply_to(message)
+class Telling:
+    """Counts the calls."""
+
+    def __init__(self, port: int) -> None:
+        self.calls = 0
+        self._listener = socket.create_connection(("127.0.0.1", port))
+
+    def tell(self) -> None:
+        """So many calls were answered before this stamp."""
+        self._listener.sendall(f"{self.calls} {time.perf_counter_ns()}\n".encode())
+
+    def answer(self, message: Message) -> Message | None:
+        """A reply, and now and then word of it."""
+        if is_call(message):
+            if self.calls % EVERY == 0:
+                self.tell()
+            select.select([], [], [], CALL_S)
+            self.calls += 1
+        return reply_to(message)
+
+    def mute(self, message: Message) -> Message | None:  # noqa: ARG002
+        """No reply, but word that something came."""
+        self.tell()
+        return None
 
 
-listener = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-serve(answer)
+_, port, *manners = sys.argv
+telling = Telling(int(port))
+if "mute" in manners:
+    serve(telling.mute)
+elif "stubborn" in manners:
+    serve_for_ever(telling.answer, telling.tell)
+else:
+    serve(telling.answer)

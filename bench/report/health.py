@@ -1,0 +1,31 @@
+"""What `doctor` found, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bench.report.figures import milliseconds
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Checks with what helps, then what placement does to a call of nothing."""
+    return "\n".join([*_checks(document["checks"]), "", *_floors(document["floors"])]) + "\n"
+
+
+def _checks(checks: list[Mapping[str, Any]]) -> Iterator[str]:
+    for check in checks:
+        yield f"{'ok  ' if check['ok'] else 'look'}  {check['name']:<20} {check['value']}"
+        if not check["ok"] and check["advice"]:
+            yield f"      {'':<20} {check['advice']}"
+
+
+def _floors(floors: list[Mapping[str, Any]]) -> Iterator[str]:
+    yield "a call of nothing (no SDK, no tool), client and server placed"
+    yield f"  {'':<6} {'':<32} {'p50':>9} {'p90':>9}   medians of launches differ by"
+    for floor in floors:
+        yield (
+            f"  {floor['transport']:<6} {floor['placement']:<32} "
+            f"{milliseconds(floor['p50_ns']):>9} {milliseconds(floor['p90_ns']):>9}   "
+            f"{floor['spread']:.0%}"
+        )
