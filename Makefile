@@ -53,6 +53,6 @@ check: setup servers ## The whole gate, as CI runs it
 	$(BIN)/pytest
 
 lock: setup ## Resolve pyproject.toml and the recipes' needs into the lock files
-	$(COMPILE) --extra sdk --extra node pyproject.toml -o requirements.txt
+	$(COMPILE) --extra sdk --extra node --extra spans pyproject.toml -o requirements.txt
 	$(COMPILE) --all-extras -c requirements.txt pyproject.toml -o requirements-dev.txt
 	COMPILE='$(COMPILE)' $(BIN)/python scenarios/lock.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def entry() -> NoReturn:
-    """The program `mcp-latency`."""
+    """The program `mcp-latency`; whoever tells it to end does so as Ctrl-C does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     sys.exit(main(sys.argv[1:]))
 
 

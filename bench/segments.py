@@ -45,6 +45,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("discover", "discover_start", "discover_received", "asking what is there", "setup"),
     Segment("initialized", "initialized_sent", "initialized_done", "accepting the offer", "setup"),
     Segment("tools_list", "tools_sent", "tools_received", "all pages of the tool list", "setup"),
+    Segment("resolve", "connecting", "resolved", "the name of the server to addresses"),
     Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
     Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
     Segment("teardown", "closing", "closed", "goodbye: DELETE or end of input, until it has left"),

@@ -14,12 +14,13 @@ from bench import jsonrpc
 from bench.era import ERAS, Era
 from bench.errors import SetupError, UsageError, nearest
 from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
-from bench.process import Environment, Process, words
+from bench.process import POLL_S, Environment, Process, words
 from bench.recorder import Recorder
 from bench.server import STARTS
 from bench.wire import WIRES, Wire
 
 LAST_WORDS_WAIT_S = 0.5
+FLUSH_WAIT_S = 1.0
 
 
 @contextlib.asynccontextmanager
@@ -178,7 +179,7 @@ class Session:
         if reply.received_ns is None:
             raise SetupError(
                 f'server "{self._server.name}" did not answer {out.method}: '
-                f"{reply.why}{await self.why_gone()}",
+                f"{reply.why}{await self.why_gone()}{await self._unflushed(reply)}",
                 phase=step,
                 outcome=reply.outcome,
             )
@@ -191,6 +192,23 @@ class Session:
                 outcome=reply.outcome,
             )
         return reply
+
+    async def _unflushed(self, reply: Reply) -> str:
+        """A silent server may have answered into a buffer: the end of its input flushes that."""
+        if reply.outcome != "timeout":
+            return ""
+        counts = self._recorder.counts
+        known = counts.get("duplicate_replies", 0)
+        await self.wire.close()
+        with anyio.move_on_after(FLUSH_WAIT_S):
+            while counts.get("duplicate_replies", 0) == known:
+                await anyio.sleep(POLL_S)
+            self._recorder.facts["reply_after_eof"] = True
+            return (
+                "; the reply came when its input ended: it was produced but not flushed; "
+                "try: flush standard output after each message"
+            )
+        return ""
 
     async def _confirm(self, out: Outgoing) -> None:
         reply = await self.wire.notify(out, limit_s=self._limits.setup_s)

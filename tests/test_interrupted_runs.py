@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -48,25 +49,26 @@ def _running(program: Program, *manners: str, through: tuple[str, ...] = ()) -> 
         program.scenario("endless", ENDLESS)
         options = ("--json", "--era", "stateful", "--pin", "none")
         started = program.start("run", "endless", *options)
-        with telling.accept()[0] as line:
-            line.settimeout(PATIENCE_S)
-            yield Running(started, _words(line))
+        with _heard(telling) as told:
+            yield Running(started, told)
 
 
-def _words(line: socket.socket) -> Iterator[Word]:
-    for text in line.makefile():
-        calls, at_ns = text.split()
-        yield Word(int(calls), int(at_ns))
+@contextmanager
+def _heard(telling: socket.socket) -> Iterator[Iterator[Word]]:
+    with telling.accept()[0] as line, line.makefile() as lines:
+        line.settimeout(PATIENCE_S)
+        yield (Word(*map(int, text.split())) for text in lines)
 
 
 def _made(path: Path) -> int:
-    phases = store.read(path).call_table["phase"].to_pylist()
+    phases: list[str] = store.read(path).call_table["phase"].to_pylist()
     return len(phases) - phases.count("floor")
 
 
-@pytest.fixture
-def killed(program: Program) -> tuple[Program, Path, int]:
+@pytest.fixture(scope="module")
+def remains(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """The folder of a run that was killed, and the calls answered a second before that."""
+    program = Program(tmp_path_factory.mktemp("killed"))
     words = []
     with _running(program) as running:
         for word in running.told:
@@ -79,7 +81,14 @@ def killed(program: Program) -> tuple[Program, Path, int]:
     assert alive == []
     running.started.communicate(timeout=PATIENCE_S)
     before = max(word.calls for word in words if word.at_ns < now_ns - SECOND_NS)
-    return program, program.results(), before
+    return program.results(), before
+
+
+@pytest.fixture
+def killed(program: Program, remains: tuple[Path, int]) -> tuple[Program, Path, int]:
+    """The same, for one test to do with as it likes."""
+    path, before = remains
+    return program, shutil.copytree(path, program.folder / path.name), before
 
 
 def test_a_killed_run_loses_at_most_its_last_second(killed: tuple[Program, Path, int]) -> None:
@@ -189,8 +198,8 @@ def test_an_interrupt_before_the_run_leaves_no_process(
     with listener() as telling:
         command = module("tells", str(port_of(telling)), "mute")
         started = program.start("run", "--", *command)
-        with telling.accept()[0] as line:
-            next(_words(line))
+        with _heard(telling) as told:
+            next(told)
             started.send_signal(number)
             said = program.ended(started)
     assert said.code == INTERRUPTED, said.err

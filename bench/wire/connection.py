@@ -37,6 +37,7 @@ async def connect(host: str, port: int, clock: Clock) -> Connection:
     """Connect to the first address of `host` that answers; raises OSError where none does."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    resolved_ns = clock()
     failure: OSError = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in found:
         sock = socket.socket(family, kind, protocol)
@@ -51,7 +52,7 @@ async def connect(host: str, port: int, clock: Clock) -> Connection:
         except asyncio.CancelledError:
             sock.close()
             raise
-        return Connection(sock, clock)
+        return Connection(sock, clock, resolved_ns)
     raise failure
 
 
@@ -64,8 +65,10 @@ def reason(error: OSError) -> str:
 class Connection:
     """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on."""
 
-    def __init__(self, sock: socket.socket, clock: Clock) -> None:
+    def __init__(self, sock: socket.socket, clock: Clock, resolved_ns: int) -> None:
         self.local_port: int = sock.getsockname()[1]
+        self.address: str = sock.getpeername()[0]
+        self.resolved_ns = resolved_ns
         self.closed = False
         self._sock = sock
         self._clock = clock

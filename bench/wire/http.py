@@ -64,6 +64,8 @@ class HttpWire:
         port = self.url.port or 80
         connection = await connect(self.url.hostname, port, self._recorder.clock)
         self._recorder.count("connections_opened")
+        self._recorder.marks.setdefault("resolved", connection.resolved_ns)
+        self._recorder.facts["address"] = connection.address
         self._connections.append(connection)
         return connection
 
