@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from bench.seen import Seen
 from bench.store import Run
 
+MOST_BUSY_SHARE = 0.9
+
 
 def warnings(run: Run, cell: Seen) -> Iterator[str]:
     """What a reader should doubt in this cell, with what helps."""
@@ -32,11 +34,30 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
             for row in pc.value_counts(bad["outcome"]).to_pylist()
         )
         yield f"{len(bad)} of {len(made)} calls failed ({kinds}); see transcript.jsonl"
+    busy = client_bound(cell)
+    if busy is not None:
+        yield (
+            f"client-bound: our client was busy {busy:.0%} of the time; these are figures of the "
+            "client; try: a tool that does more, or --pin auto"
+        )
     yield from _of_the_probe(cell)
     for what, words in COUNTED_WARNINGS.items():
         total = sum(detail["counts"].get(what, 0) for detail in cell.details)
         if total:
             yield f"{total} {words}"
+
+
+def client_bound(cell: Seen) -> float | None:
+    """Our own share of a core in the median launch, where it is so high that it was the limit."""
+    shares = sorted(
+        share
+        for detail in cell.details
+        if (share := detail["facts"].get("client_busy_share")) is not None
+    )
+    if not shares:
+        return None
+    share: float = shares[len(shares) // 2]
+    return share if share > MOST_BUSY_SHARE else None
 
 
 def _of_the_probe(cell: Seen) -> Iterator[str]:

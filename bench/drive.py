@@ -23,7 +23,7 @@ from bench.model import (
     Turn,
 )
 from bench.process import Environment
-from bench.recorder import SYSTEM_CLOCK, Asked, Clock, Recorder
+from bench.recorder import BUSY_CLOCK, SYSTEM_CLOCK, Asked, Clock, Recorder
 from bench.session import Session, launch
 from bench.store import Writer
 
@@ -127,7 +127,8 @@ class _Launch:
             path.unlink()
 
     async def _calls(self, session: Session) -> None:
-        """The scenario's calls, each after the reply to the one before."""
+        """The scenario's calls, each after the reply to the one before; and our own share of it."""
+        began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
         for phase, asked in _schedule(self._scenario):
             out = session.request(asked.tool, asked.arguments)
             reply = await self._call(session, out, phase, asked.tool)
@@ -135,6 +136,9 @@ class _Launch:
                 self._first_call(session, reply)
             if await session.lost(reply):
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
+        took_ns = self._recorder.clock() - began_ns
+        share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)
+        self._recorder.facts["client_busy_share"] = round(share, 3)
 
     def _first_call(self, session: Session, reply: Reply) -> None:
         recorder = self._recorder

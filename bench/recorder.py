@@ -15,6 +15,7 @@ CallRow: TypeAlias = tuple[Any, ...]
 MessageRow: TypeAlias = tuple[int, str, Kind, str | None, int | float | str | None, int, int | None]
 
 SYSTEM_CLOCK: Clock = time.perf_counter_ns
+BUSY_CLOCK: Clock = time.process_time_ns  # what this process has computed, not what it waited
 QUOTED_NOISE_LINES, QUOTED_BYTES = 3, 300
 
 

@@ -74,6 +74,7 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
             "call": ledger.typical(seen.durations(cell, "steady")[0], "call", ledger.CALL_PARTS),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
+        "client_bound": doubts.client_bound(cell) is not None,
         "findings": patterns.find(_looked_at(cell, side, wire)),
         "warnings": list(doubts.warnings(run, cell)),
     }

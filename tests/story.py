@@ -114,6 +114,7 @@ def run_in_memory(
         }
         for cell in cells
     ]
+    path.mkdir(exist_ok=True)
     writer = store.Writer(path, {"scenario": "story", "seed": 1, "cells": asked})
     memory.SERVERS["small"] = respond
     ended = anyio.run(runner.run, plan, job, writer, Silent(), backend_options=loop_options())

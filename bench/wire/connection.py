@@ -77,6 +77,7 @@ class Connection:
         self._sink: Sink | None = None
         self._idle: asyncio.Future[None] | None = None
         self._rest = memoryview(b"")
+        self._unsent = ""
         self._at_ns = 0
         self._status = 0
         self._headers: dict[bytes, bytes] = {}
@@ -93,6 +94,21 @@ class Connection:
         """Its exchange has its reply, only the end of the response is still to come."""
         return self._sink is not None and self._sink.waiting.future.done()
 
+    def usable(self) -> bool:
+        """Idle and still open, by a look at the socket: the loop may not have told us yet.
+
+        Bytes without a request are no response to the next one, so they end it as well.
+        """
+        if self.idle:
+            try:
+                self._sock.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return True
+            except OSError:
+                pass
+            self.abort("the server closed the connection")
+        return False
+
     def start(self, request: bytes, sink: Sink) -> None:
         """Send the bytes of one request; the write is stamped on both sides."""
         assert self.idle
@@ -103,7 +119,7 @@ class Connection:
         except BlockingIOError:
             count = 0
         except OSError as error:
-            return self.abort(f"writing failed: {error.strerror}")
+            return self._stop_writing(error)
         if count == len(request):
             sink.waiting.written_ns = self._clock()
             return
@@ -135,12 +151,18 @@ class Connection:
         except BlockingIOError:
             return
         except OSError as error:
-            return self.abort(f"writing failed: {error.strerror}")
+            return self._stop_writing(error)
         self._rest = self._rest[count:]
         if not self._rest:
             self._loop.remove_writer(self._sock)
             if self._sink is not None:
                 self._sink.waiting.written_ns = self._clock()
+
+    def _stop_writing(self, error: OSError) -> None:
+        """The server takes no more of the request; its response to that may be on the way."""
+        self._unsent = f"writing failed: {reason(error)}"
+        self._rest = memoryview(b"")
+        self._loop.remove_writer(self._sock)
 
     def _readable(self) -> None:
         try:
@@ -148,7 +170,7 @@ class Connection:
         except BlockingIOError:
             return
         except OSError as error:
-            return self.abort(f"the connection was lost: {error.strerror}")
+            return self.abort(self._unsent or f"the connection was lost: {reason(error)}")
         self._at_ns = self._clock()
         if not chunk:
             return self._ended()
@@ -162,7 +184,8 @@ class Connection:
     def _ended(self) -> None:
         if self._until_end:
             self.on_message_complete()
-        self.abort("the server closed the connection before its response was complete")
+        lost = "the server closed the connection before its response was complete"
+        self.abort(self._unsent or lost)
 
     def _release(self) -> None:
         self._sink = None
@@ -179,12 +202,18 @@ class Connection:
         self._headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Called by the parser; 1xx responses are interim and left out (RFC 9110, 15.2)."""
+        """Called by the parser; 1xx responses are interim and left out (RFC 9110, 15.2).
+
+        A 202 that names neither length nor type has no content, whatever RFC 9112, 6.3 would
+        wait for; where it ends can then not be told, so the connection is not used again.
+        """
         self._status = self._parser.get_status_code()
         sized = b"content-length" in self._headers or b"transfer-encoding" in self._headers
-        self._until_end = not sized and self._status not in (202, 204, 304)
+        self._until_end = not sized and self._status not in (204, 304)
         if self._sink is not None and self._status >= 200:
             self._sink.head(self._status, self._headers, self._at_ns)
+        if self._until_end and self._status == 202 and b"content-type" not in self._headers:
+            self.on_message_complete()
 
     def on_body(self, chunk: bytes) -> None:
         """Called by the parser."""
@@ -197,7 +226,7 @@ class Connection:
             return
         self._until_end = False
         sink = self._sink
-        keep = self._parser.should_keep_alive()
+        keep = self._parser.should_keep_alive() and not self._rest and not self._unsent
         self._release()
         if sink is not None:
             sink.complete(self._at_ns)

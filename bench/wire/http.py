@@ -145,7 +145,7 @@ class HttpWire:
                     await one.drained()
                 if not one.idle:
                     one.abort("its response did not end")
-            if one.idle:
+            if one.usable():
                 return one
         return await self.connect()
 

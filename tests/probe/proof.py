@@ -40,7 +40,7 @@ class Setup:
         """The command line, in the environment that has the server's SDK."""
         options = [*(("--http",) if self.transport == "http" else ()), *self.options]
         if self.server.endswith((".mjs", ".cjs")):
-            return ["node", str(lab.node() / "servers" / self.server), *options]
+            return [lab.runtime(), str(lab.node() / "servers" / self.server), *options]
         environments = {"lowlevel1": "mcp1", "fastmcp1": "mcp1", "fastmcp4": "fastmcp4"}
         name = environments.get(self.server)
         interpreter = str(lab.python(name)) if name else sys.executable

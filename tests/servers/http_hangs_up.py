@@ -1,6 +1,11 @@
-"""Closes the connection after each reply and does not say so beforehand (case L6)."""
+"""Closes the connection after the reply to each call and does not say so beforehand (L6).
 
-from tests.servers.trivial import Message, encoded, reply_to
+`GET /seen` counts as `hung_up` the connections that are closed by then.
+"""
+
+import socket
+
+from tests.servers.trivial import Message, encoded, is_call, reply_to
 from tests.servers.trivial_http import Handler, serve
 
 
@@ -10,7 +15,10 @@ class HangingUp(Handler):
     def posted(self, message: Message) -> None:
         """A whole reply, and the end of the connection right after it."""
         self.respond(200, encoded(reply_to(message)))
-        self.close_connection = True
+        if is_call(message):
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_WR)
+            Handler.hung_up += 1
 
 
 serve(HangingUp)

@@ -18,13 +18,13 @@ class Torture(Handler):
         first, comma, rest = encoded(reply_to(message)).partition(b", ")
         note = encoded({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})
         lines = (
+            b'data: {"type":"heartbeat"}',
+            b"",
             b": a comment",
             b"",
             b"id: 1",
             b"retry: 500",
             b"data:",
-            b"",
-            b'data: {"type":"heartbeat"}',
             b"",
             b"data:" + note,
             b"",

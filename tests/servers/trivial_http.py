@@ -21,7 +21,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    connections = 0
+    connections = hung_up = 0
     requests: ClassVar[list[dict[str, Any]]] = []
     known = False
 
@@ -29,8 +29,8 @@ class Handler(BaseHTTPRequestHandler):
         """What was seen so far, or a refusal of the stream that a client may ask for."""
         if self.path == "/seen":
             cls = Handler
-            seen = {"connections": cls.connections, "requests": cls.requests}
-            return self.respond(200, encoded(seen))
+            seen = {"connections": cls.connections, "hung_up": cls.hung_up}
+            return self.respond(200, encoded({**seen, "requests": cls.requests}))
         self.note(None)
         self.respond(405)
 
