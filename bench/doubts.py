@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow.compute as pc
 
+from bench import seen, segments
 from bench.seen import Seen
 from bench.store import Run
 
@@ -34,6 +35,9 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
             for row in pc.value_counts(bad["outcome"]).to_pylist()
         )
         yield f"{len(bad)} of {len(made)} calls failed ({kinds}); see transcript.jsonl"
+    wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
+    if wrong:
+        yield f"{wrong} calls have parts that are negative or do not sum to the call"
     busy = client_bound(cell)
     if busy is not None:
         yield (
@@ -56,8 +60,8 @@ def client_bound(cell: Seen) -> float | None:
     )
     if not shares:
         return None
-    share: float = shares[len(shares) // 2]
-    return share if share > MOST_BUSY_SHARE else None
+    median: float = shares[len(shares) // 2]
+    return median if median > MOST_BUSY_SHARE else None
 
 
 def _of_the_probe(cell: Seen) -> Iterator[str]:

@@ -13,6 +13,16 @@ SETUP_PARTS = (*(segment.name for segment in SETUP if segment.part_of == "setup"
 MIDDLE = (0.4, 0.6)
 
 
+def estimate(call_ns: int, floor_ns: int) -> dict[str, int]:
+    """A call whose inside nothing tells: the floor stands for the boundary, the rest for work.
+
+    Empty where the floor is the dearer one, which leaves nothing to tell apart.
+    """
+    if floor_ns > call_ns:
+        return {}
+    return {"call": call_ns, "boundary": floor_ns, "work": call_ns - floor_ns}
+
+
 def typical(durations: Mapping[str, Stamps], whole: str, parts: Sequence[str]) -> dict[str, int]:
     """Mean ns of each part over the middle fifth of the rows by `whole`; empty without rows.
 

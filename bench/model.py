@@ -185,6 +185,7 @@ class Reply(msgspec.Struct):
     body: bytes = b""
     http_status: int | None = None
     local_port: int | None = None
+    server_timing: bytes | None = None
     why: str = ""
 
 
@@ -243,7 +244,11 @@ CALL_COLUMNS: Mapping[str, str] = {
     "in_flight": "int",
     "request_id": "int",
     "local_port": "int",
+    "header_ns": "int",
+    "reported_ns": "int",
+    "reported_by": "text",
 }
+SPAN_COLUMNS: Mapping[str, str] = {"launch": "int", "call": "int", "reported_ns": "int"}
 STAMP_COLUMNS: Mapping[str, str] = {
     "launch": "int",
     "call": "int",

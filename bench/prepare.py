@@ -31,7 +31,7 @@ OWN = "own"
 PROBES: Mapping[str, tuple[str, ...]] = {
     "auto": ("on",),
     "off": ("off",),
-    "both": ("on", "off"),
+    "both": ("off", "on"),
 }
 
 

@@ -121,6 +121,7 @@ class Recorder:
                 len(reply.body) if reply.received_ns is not None else None,
                 asked.id,
                 reply.local_port,
+                reply.server_timing,
             )
         )
         if asked.id is not None:

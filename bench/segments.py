@@ -66,6 +66,20 @@ def calls(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     return durations
 
 
+def told(call: Stamps, reported: Stamps) -> dict[str, Stamps]:
+    """`work` as a server reported it in ns, and `boundary`; none where that cannot be."""
+    possible = (call != MISSING) & (reported != MISSING) & ~impossible(call, reported)
+    work = np.where(possible, reported, MISSING)
+    return {"work": work, "boundary": _minus(call, work)} if possible.any() else {}
+
+
+def impossible(call: Stamps, reported: Stamps) -> NDArray[np.bool_]:
+    """Where a server reported less than nothing, or longer than its call took."""
+    there = (call != MISSING) & (reported != MISSING)
+    found: NDArray[np.bool_] = there & ((reported < 0) | (reported > call))
+    return found
+
+
 def setups(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     """Durations in ns of every setup segment, launch for launch, as `calls` gives them.
 
@@ -111,10 +125,18 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     return points
 
 
-def disorder(durations: Mapping[str, Stamps]) -> int:
-    """Rows in which a part is negative: stamps in an order that causality forbids."""
-    wrong = [(each < 0) & (each != MISSING) for each in durations.values()]
-    return int(np.any(wrong, axis=0).sum()) if wrong else 0
+def unsound(durations: Mapping[str, Stamps], table: tuple[Segment, ...], whole: str) -> int:
+    """Rows that have all parts of `whole`, but with one negative or with another sum.
+
+    Stamps join in an order that causality fixes, and neighbours share one: this counts faults.
+    """
+    parts = [one.name for one in table if one.part_of == whole]
+    if whole not in durations or any(part not in durations for part in parts):
+        return 0
+    values = np.stack([durations[part] for part in parts])
+    there = (values != MISSING).all(axis=0) & (durations[whole] != MISSING)
+    wrong = (values < 0).any(axis=0) | (values.sum(axis=0) != durations[whole])
+    return int((wrong & there).sum())
 
 
 def _durations(table: tuple[Segment, ...], stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:

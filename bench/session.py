@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -82,6 +82,7 @@ class Session:
         self.wire = wire
         self.process = process
         self.era: Era = ERAS[cell.era](cell.protocol_version)
+        self.traceparent: Callable[[int], str] | None = None
         self._server = server
         self._recorder = recorder
         self._limits = limits
@@ -134,8 +135,11 @@ class Session:
 
     def request(self, tool: str, arguments: Mapping[str, Any]) -> Outgoing:
         """The bytes of one call, made before its clock starts."""
-        params = {"name": tool, "arguments": arguments}
-        return self.era.request(next(self._ids), "tools/call", params)
+        id = next(self._ids)
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        if self.traceparent is not None:
+            params["_meta"] = {"traceparent": self.traceparent(id)}
+        return self.era.request(id, "tools/call", params)
 
     def cheapest(self) -> tuple[str, Outgoing]:
         """The name and the bytes of the cheapest request: the null tool, else the era's own."""

@@ -8,6 +8,7 @@ import secrets
 import socket
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Self
 
@@ -71,9 +72,9 @@ class Receiver:
     """
 
     def __init__(self) -> None:
-        self.open = 0
+        self.connections: set[asyncio.Transport] = set()
         self.kept_bytes = 0
-        self.bodies: list[bytes] = []
+        self.bodies: deque[bytes] = deque()
         self._launch = secrets.token_bytes(8)
         self._asked: set[int] = set()
         self._found: dict[int, tuple[bool, int]] = {}
@@ -128,7 +129,7 @@ class Receiver:
         """Wait until all that a server sent before it left has been read."""
         with anyio.move_on_after(SILENT_S):
             await anyio.sleep(POLL_S)
-            while self.open:
+            while self.connections:
                 await anyio.sleep(POLL_S)
 
     def durations(self) -> Mapping[int, int]:
@@ -137,15 +138,18 @@ class Receiver:
         A span right under the call's own counts before one further down its trace, then the longer
         one: a gateway's span holds that of the server behind it.
         """
-        bodies, self.bodies = self.bodies, []
-        self._heard |= bool(bodies)
-        for span in (span for body in bodies for span in decode(body)):
-            id = int.from_bytes(span.trace_id[8:])
-            if span.trace_id[:8] == self._launch and id in self._asked:
-                direct = span.parent_id == id.to_bytes(8)
-                known = self._found.get(id, (False, -MOST_NS))
-                self._found[id] = max(known, (direct, span.took_ns))
+        while self.bodies:
+            self._heard = True
+            for span in decode(self.bodies.popleft()):
+                self._take(span)
         return {id: took_ns for id, (_, took_ns) in self._found.items()}
+
+    def _take(self, span: Span) -> None:
+        id = int.from_bytes(span.trace_id[8:], "big")
+        if span.trace_id[:8] == self._launch and id in self._asked:
+            direct = span.parent_id == id.to_bytes(8, "big")
+            known = self._found.get(id, (False, -MOST_NS))
+            self._found[id] = max(known, (direct, span.took_ns))
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -153,7 +157,10 @@ class Receiver:
         server = self._loop.run_until_complete(serving)
         self._loop.run_forever()
         server.close()
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        for transport in self.connections:
+            transport.abort()
+        self._loop.run_until_complete(server.wait_closed())
+        self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
 
@@ -170,15 +177,15 @@ class _Exporter(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._receiver.open += 1
+        self._receiver.connections.add(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._receiver.open -= 1
+        self._receiver.connections.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._transport.close()
 
     def on_message_begin(self) -> None:

@@ -24,7 +24,7 @@ from bench.recorder import Recorder
 FORMAT = 1
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
-STREAMS = ("messages", "calls", "stamps")
+STREAMS = ("messages", "calls", "stamps", "spans")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +94,11 @@ class Writer:
     def stamps(self, launch: int, rows: Sequence[tuple[int | None, ...]]) -> None:
         """Append the server's stamps of a launch's calls: call, read, entered, left, writing."""
         self._append(f"stamps-{launch}.arrow", tables.STAMPS, [(launch, *row) for row in rows])
+
+    def spans(self, launch: int, durations: Mapping[int, int]) -> None:
+        """Append the time in ns that spans give a launch's calls, by the number of the call."""
+        rows = [(launch, call, took_ns) for call, took_ns in durations.items()]
+        self._append(f"spans-{launch}.arrow", tables.SPANS, rows)
 
     def launch(self, recorder: Recorder, outcome: str) -> None:
         """Append what is known of a launch so far; a later line of the same launch replaces it."""
@@ -190,8 +195,8 @@ def read(path: Path | str) -> Run:
     if meta.get("format") != FORMAT:
         raise BenchError(f"{folder} has format {meta.get('format')}, this program reads {FORMAT}")
     if (folder / "messages.parquet").is_file():
-        found = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
-        return Run(folder, meta, *found)
+        calls, *found = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
+        return Run(folder, meta, tables.whole(calls), *found)
     return _read_streams(folder, meta)
 
 
@@ -211,18 +216,19 @@ def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
         torn += broken
     file = folder / LAUNCHES_FILE
     lines, broken = _json_lines(file.read_bytes() if file.is_file() else b"")
-    calls, messages, stamps = (
+    calls, messages, stamps, spans = (
         pa.Table.from_batches(found[kind], schema)
         for kind, schema in (
             ("calls", tables.CALLS),
             ("messages", tables.MESSAGES),
             ("stamps", tables.STAMPS),
+            ("spans", tables.SPANS),
         )
     )
     return Run(
         folder,
         meta,
-        tables.with_stamps(calls, stamps),
+        tables.with_spans(tables.with_stamps(calls, stamps), spans),
         tables.launch_table({line["launch"]: line for line in lines}),
         tables.in_order(messages),
         torn + broken,

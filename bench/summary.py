@@ -71,13 +71,23 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
             for name, sample in sorted(side.samples.items())
         },
         "ledger": {
-            "call": ledger.typical(seen.durations(cell, "steady")[0], "call", ledger.CALL_PARTS),
+            "call": _call_ledger(cell, side),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
         "client_bound": doubts.client_bound(cell) is not None,
         "findings": patterns.find(_looked_at(cell, side, wire)),
         "warnings": list(doubts.warnings(run, cell)),
     }
+
+
+def _call_ledger(cell: Seen, side: Side) -> dict[str, int]:
+    found = ledger.typical(seen.durations(cell, "steady")[0], "call", ledger.CALL_PARTS)
+    if found or not {"call", "floor"} <= side.samples.keys():
+        return found
+    call_ns, floor_ns = (
+        stats.rank_quantile(side.samples[name].values, 0.5) for name in ("call", "floor")
+    )
+    return ledger.estimate(call_ns, floor_ns)
 
 
 def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:

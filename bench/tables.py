@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from bench import segments
-from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS, STAMP_COLUMNS
+from bench import reported, segments
+from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS, SPAN_COLUMNS, STAMP_COLUMNS
 from bench.segments import MISSING, Stamps
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
@@ -23,7 +24,7 @@ def schema(columns: Mapping[str, str]) -> pa.Schema:
 
 
 CALLS, MESSAGES = schema(CALL_COLUMNS), schema(MESSAGE_COLUMNS)
-STAMPS = schema(STAMP_COLUMNS)
+STAMPS, SPANS = schema(STAMP_COLUMNS), schema(SPAN_COLUMNS)
 
 
 def launch_table(launches: Mapping[int, Mapping[str, Any]]) -> pa.Table:
@@ -87,16 +88,41 @@ def _details(row: Mapping[str, Any]) -> str:
 def with_stamps(calls: pa.Table, found: pa.Table) -> pa.Table:
     """The calls, sorted by launch and call, with the server's stamps that were found for them."""
     calls = calls.sort_by([("launch", "ascending"), ("call", "ascending")])
+    for name in ("read_ns", "entered_ns", "left_ns", "writing_ns"):
+        calls = _with(calls, name, nullable(_beside(calls, found, name)))
+    return calls
+
+
+def with_spans(calls: pa.Table, found: pa.Table) -> pa.Table:
+    """The calls, with the time that a span gives them in place of what a header says."""
+    spans = nullable(_beside(calls, found, "reported_ns"))
+    by = pc.if_else(spans.is_valid(), "span", calls["reported_by"])
+    calls = _with(calls, "reported_ns", pc.coalesce(spans, calls["reported_ns"]))
+    return _with(calls, "reported_by", by)
+
+
+def whole(calls: pa.Table) -> pa.Table:
+    """The calls with all columns of today, null where an older run has none of that name."""
+    for field in CALLS:
+        if field.name not in calls.column_names:
+            calls = calls.append_column(field, pa.nulls(len(calls), field.type))
+    return calls
+
+
+def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, values)
+
+
+def _beside(calls: pa.Table, found: pa.Table, name: str) -> Stamps:
+    """For each call what `found` has for it in a column; MISSING where nothing."""
     found = found.sort_by([("launch", "ascending"), ("call", "ascending")])
     ours, theirs = _keys(calls), _keys(found)
     at = np.searchsorted(theirs, ours)
     there = at < len(theirs)
     there[there] = theirs[at[there]] == ours[there]
-    for name in ("read_ns", "entered_ns", "left_ns", "writing_ns"):
-        values = np.full(len(ours), MISSING)
-        values[there] = stamps(found, name)[at[there]]
-        calls = calls.set_column(calls.schema.get_field_index(name), name, nullable(values))
-    return calls
+    values = np.full(len(ours), MISSING)
+    values[there] = stamps(found, name)[at[there]]
+    return values
 
 
 def _keys(table: pa.Table) -> Stamps:
@@ -107,9 +133,11 @@ def _keys(table: pa.Table) -> Stamps:
 
 def call_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
-    index, phase, tool, outcome, code, intended, *sent, request, response, id, port = row
+    index, phase, tool, outcome, code, intended, *sent, request, response, id, port, timing = row
     server_stamps = (None, None, None, None)
-    rest = (request, response, 1, 1, id, port)
+    told_ns = reported.header_ns(timing)
+    by = None if told_ns is None else "header"
+    rest = (request, response, 1, 1, id, port, told_ns, told_ns, by)
     return (index, phase, tool, outcome, code, intended, *sent, *server_stamps, *rest)
 
 

@@ -28,6 +28,7 @@ from tests.probe import lab
 HERE = Path(__file__).parent / "servers"
 CLIENT_POINTS = ("sent", "written", "first_byte", "received", "decoded")
 SERVER_POINTS = ("read", "entered", "left", "writing")
+APART = host.placement("auto")
 LIMITS = Limits(call_s=60.0, setup_s=60.0)
 CELLS: tuple[tuple[Transport, EraName], ...] = (
     ("stdio", "stateful"),
@@ -104,7 +105,7 @@ async def opened(
     environment = Environment(
         variables=variables or {},
         probe=side_files,
-        cpus=host.placement("auto").server,
+        cpus=APART.server,
         limit_s=LIMITS.setup_s,
     )
     async with launch(tested, cell, recorder, environment, LIMITS) as session:
@@ -199,8 +200,7 @@ def _took(reply: Reply) -> int:
 def in_place() -> Iterator[None]:
     """This thread on the client's core meanwhile."""
     before = os.sched_getaffinity(0)
-    placement = host.placement("auto")
-    host.take_place(placement.client)
+    host.take_place(APART.client)
     try:
         yield
     finally:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench import store, tables
+from bench import tables
 from bench.errors import COULD_NOT, FINE, INVALID, USAGE
 from bench.process import KEPT_STDERR_BYTES
 from tests.outside import Program, Said, listener, listening, module, port_of, toml

@@ -61,7 +61,8 @@ class Stateless:
 
     def request(self, id: int, method: str, params: Mapping[str, Any]) -> Outgoing:
         """A request with its `_meta`, and the headers that must say the same."""
-        body = jsonrpc.request(id, method, {**params, "_meta": self._meta})
+        meta = {**params.get("_meta", {}), **self._meta}
+        body = jsonrpc.request(id, method, {**params, "_meta": meta})
         headers = tuple(self._headers(method, params))
         return Outgoing(method=method, body=body, id=id, headers=headers)
 

@@ -13,6 +13,7 @@ CALL_GLYPHS: Mapping[str, str] = {
     "work": "█",
     "encode": "▒",
     "return": "‹",
+    "boundary": "·",
 }
 SETUP_GLYPHS: Mapping[str, str] = {
     "first_reply": "░",
@@ -34,9 +35,16 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
     known = [cell for cell in cells if cell["ledger"]["call"]]
     if known:
         rows = [(names[cell["cell"]], *_ledger_row(cell)) for cell in known]
-        head = ("", "call", legend(CALL_GLYPHS), "work", "boundary", "known by")
-        notes = [f"{names[cell['cell']]}: {sentence(cell)}" for cell in known]
-        yield Grid("Where a call goes (the typical one; its parts add up)", head, rows, notes)
+        used = {part for cell in known for part in cell["ledger"]["call"]}
+        glyphs = {part: glyph for part, glyph in CALL_GLYPHS.items() if part in used}
+        head = ("", "call", "", "work", "boundary", "known by")
+        said = [f"{names[cell['cell']]}: {sentence(cell)}" for cell in known]
+        yield Grid(
+            "Where a call goes (the typical one; its parts add up)",
+            head,
+            rows,
+            [legend(glyphs), *said],
+        )
     started = [cell for cell in cells if cell["ledger"]["setup"]]
     if started:
         used = {part for cell in started for part in cell["ledger"]["setup"]}
@@ -67,6 +75,12 @@ def _ledger_row(cell: Mapping[str, Any]) -> tuple[str, ...]:
 def sentence(cell: Mapping[str, Any]) -> str:
     """What the ledger of a call says, in words."""
     parts = cell["ledger"]["call"]
+    if "boundary" in parts:
+        return (
+            f"of {milliseconds(parts['call'])} a call, about {milliseconds(parts['work'])} is the "
+            f"tool: an estimate, {milliseconds(parts['boundary'])} being what the cheapest "
+            "request takes here"
+        )
     sdk = parts.get("dispatch", 0) + parts.get("encode", 0)
     way = parts.get("deliver", 0) + parts.get("return", 0)
     return (

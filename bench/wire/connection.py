@@ -13,6 +13,7 @@ from bench.recorder import Clock
 from bench.wire.conversation import Waiting
 
 READ_BYTES = 1 << 18
+SERVER_TIMING = b"server-timing"
 
 
 class Sink(Protocol):
@@ -199,7 +200,10 @@ class Connection:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by the parser."""
-        self._headers[name.lower()] = value
+        name = name.lower()
+        if name == SERVER_TIMING and name in self._headers:
+            value = b", ".join((self._headers[name], value))
+        self._headers[name] = value
 
     def on_headers_complete(self) -> None:
         """Called by the parser; 1xx responses are interim and left out (RFC 9110, 15.2).

@@ -12,7 +12,7 @@ from bench import jsonrpc
 from bench.errors import SetupError, UsageError
 from bench.model import Endpoint, Headers, Outgoing, Reply
 from bench.recorder import Recorder
-from bench.wire.connection import Connection, connect, reason
+from bench.wire.connection import SERVER_TIMING, Connection, connect, reason
 from bench.wire.conversation import Answer, Conversation
 from bench.wire.lines import LIMIT_BYTES, MessageTooLong
 from bench.wire.sse import SseReader
@@ -83,6 +83,7 @@ class HttpWire:
             reply = await post.waiting.future
         reply = reply or self._talk.timed_out(post.waiting, limit_s)
         reply.local_port = connection.local_port
+        reply.server_timing = post.server_timing
         if reply.outcome == "timeout":
             connection.abort("given up")
         if out.opens_session and post.session and 200 <= post.status < 300:
@@ -185,6 +186,7 @@ class Post:
         self.waiting = talk.expect(out)
         self.status = 0
         self.session: bytes | None = None
+        self.server_timing: bytes | None = None
         self.form: str | None = None
         self._talk = talk
         self._send_answer = send_answer
@@ -197,6 +199,7 @@ class Post:
         """Note status, session and the form of the reply."""
         self.status = status
         self.session = headers.get(SESSION)
+        self.server_timing = headers.get(SERVER_TIMING)
         self._first_byte_ns = self.waiting.first_byte_ns = at_ns
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.form = FORMS.get(kind)
