@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from bench.prepare import Wish
 
 
+VARIED = ("session", "response", "connection", "client")
+
+
 def entry() -> NoReturn:
     """The program `mcp-latency`; whoever tells it to end does so as Ctrl-C does."""
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -151,7 +154,7 @@ def _wish(options: argparse.Namespace) -> Wish:
         target=server,
         transport=(transport,) if isinstance(transport, str) else transport,
         era=options.era,
-        variants={key: given[key] for key in ("session", "response") if given.get(key)},
+        variants={key: given[key] for key in VARIED if given.get(key)},
         protocol=options.protocol,
         tool=options.tool,
         arguments=options.args,
@@ -162,6 +165,7 @@ def _wish(options: argparse.Namespace) -> Wish:
         seed=given.get("seed"),
         pin=given.get("pin", "auto"),
         probe=given.get("probe", "auto"),
+        spans=given.get("spans", False),
         limits=Limits(call_s=options.timeout, setup_s=options.setup_timeout),
     )
 

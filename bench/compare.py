@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -80,8 +81,15 @@ def pairs(sides: Sequence[Side], axes: Sequence[str]) -> Iterator[Pair]:
                     yield Pair(axis, base, head, also)
 
 
-def compare(found: Sequence[Pair], segments: Sequence[str]) -> tuple[Compared, ...]:
+def compare(
+    found: Sequence[Pair],
+    segments: Sequence[str],
+    *,
+    along: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> tuple[Compared, ...]:
     """Compare each segment that both sides have, by rounds in which both ran.
+
+    `along` gives an axis other segments than the rest.
 
     A round is a block: one launch of each cell, close in time. p values are adjusted for all
     comparisons made here (Holm). With fewer than 6 rounds no interval is possible at 95 %.
@@ -89,7 +97,7 @@ def compare(found: Sequence[Pair], segments: Sequence[str]) -> tuple[Compared, .
     rows = [
         (pair, name, log_ratios(pair.base.samples[name], pair.head.samples[name]))
         for pair in found
-        for name in segments
+        for name in along.get(pair.axis, segments)
         if name in pair.base.samples and name in pair.head.samples
     ]
     shifts = [stats.hodges_lehmann(ratios) if len(ratios) else None for _, _, ratios in rows]

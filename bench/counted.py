@@ -22,8 +22,8 @@ def on_the_wire(
     """The `wire` object of a cell: per launch, the most that any launch saw.
 
     `setup_…` counts what came before the first call; `requests_per_call` what was asked between
-    it and the floor, over the calls made, `methods` the same by
-    method. `details` has the counts of each launch.
+    it and the floor, over the calls made, `methods` the same by method, and `hidden_ns` the median
+    time of those that are no calls. `details` has the counts of each launch.
     """
     launch, at_ns = messages["launch"].to_numpy(), messages["at_ns"].to_numpy()
     out = _is(messages, "direction", "out")
@@ -40,17 +40,46 @@ def on_the_wire(
         "setup_requests": _most(launch[before & asked]),
         "requests_per_call": round(int(caused.sum()) / made, 3) if made else None,
         "methods": {row["values"]: row["counts"] for row in methods},
+        "hidden_ns": _hidden(messages, caused),
+        "first_call_requests": _first_call_requests(calls),
         "teardown_requests": _most_counted(details, "teardown_requests"),
         "connections_opened": _most_counted(details, "connections_opened") or 1,
+        "reconnects": _most_counted(details, "reconnects"),
         "noise_lines": _most(launch[noise]),
         "server_requests": _most_counted(details, "server_requests"),
         "notifications": _most(launch[told]),
     }
 
 
+def _hidden(messages: pa.Table, caused: NDArray[np.bool_]) -> dict[str, int]:
+    """Median ns from request to reply, by method, of requests beside the calls themselves."""
+    beside = caused & ~_is(messages, "method", "tools/call")
+    asked = messages.filter(pa.array(beside))
+    answers = messages.filter(pa.array(_is(messages, "kind", "response")))
+    answers = answers.filter(pc.is_in(answers["id"], asked["id"].combine_chunks()))
+    keys = zip(*(answers[name].to_pylist() for name in ("launch", "id")), strict=True)
+    replied = dict(zip(keys, answers["at_ns"].to_pylist(), strict=True))
+    took: dict[str, list[int]] = {}
+    for row in asked.to_pylist():
+        at_ns = replied.get((row["launch"], row["id"]))
+        if at_ns is not None:
+            took.setdefault(row["method"], []).append(at_ns - row["at_ns"])
+    return {method: int(np.median(values)) for method, values in took.items()}
+
+
+def _first_call_requests(calls: pa.Table) -> int | None:
+    """The most that the first call of any launch caused."""
+    first = calls.filter(pc.equal(calls["phase"], "first"))
+    most: int | None = pc.max(first["wire_requests"]).as_py()
+    return most
+
+
 def _is(table: pa.Table, column: str, value: str) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = (
-        pc.equal(table[column], value).combine_chunks().to_numpy(zero_copy_only=False)
+        pc.equal(table[column], value)
+        .fill_null(False)
+        .combine_chunks()
+        .to_numpy(zero_copy_only=False)
     )
     return found
 

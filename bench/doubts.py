@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import seen, segments
+from bench import seen, segments, stats, tables
+from bench.era import era_of_version
 from bench.seen import Seen
+from bench.segments import MISSING, Stamps
 from bench.store import Run
 
 MOST_BUSY_SHARE = 0.9
+LEAST_SHARE, EARLY_SHARE = 0.05, 0.1
 
 
 def warnings(run: Run, cell: Seen) -> Iterator[str]:
@@ -38,6 +44,7 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
+    yield from _of_the_client(cell)
     busy = client_bound(cell)
     if busy is not None:
         yield (
@@ -45,6 +52,7 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
             "client; try: a tool that does more, or --pin auto"
         )
     yield from _of_the_probe(cell)
+    yield from _of_reports(cell)
     for what, words in COUNTED_WARNINGS.items():
         total = sum(detail["counts"].get(what, 0) for detail in cell.details)
         if total:
@@ -52,7 +60,12 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
 
 
 def client_bound(cell: Seen) -> float | None:
-    """Our own share of a core in the median launch, where it is so high that it was the limit."""
+    """Our own share of a core in the median launch, where it is so high that it was the limit.
+
+    Of another client than our own it is no doubt, but what is being measured.
+    """
+    if seen.labels(cell)["client"] != "wire":
+        return None
     shares = sorted(
         share
         for detail in cell.details
@@ -64,6 +77,15 @@ def client_bound(cell: Seen) -> float | None:
     return median if median > MOST_BUSY_SHARE else None
 
 
+def _of_the_client(cell: Seen) -> Iterator[str]:
+    """What another client than ours decided by itself."""
+    version = seen.version(cell)
+    if version and era_of_version(version) != cell.asked["era"]:
+        yield f"asked for {cell.asked['era']}, but the client settled on {version} by itself"
+    refused = {detail["facts"].get("refused") for detail in cell.details} - {None}
+    yield from (f"the client refused what the server replied: {words}" for words in refused)
+
+
 def _of_the_probe(cell: Seen) -> Iterator[str]:
     """Why there is no probe, or what it could not see, once for all launches."""
     reasons = {detail["facts"].get("no_probe") for detail in cell.details} - {None}
@@ -71,9 +93,82 @@ def _of_the_probe(cell: Seen) -> Iterator[str]:
     yield from (f"{'probe' if probed else 'no probe'}: {reason}" for reason in sorted(reasons))
 
 
+def inconsistent(cell: Seen) -> int:
+    """Steady calls for which the server reported a time that cannot be, whatever else told it."""
+    told = tables.stamps(seen.ok_calls(cell, "steady"), "reported_ns")
+    call = seen.durations(cell, "steady")[0].get("call", np.full(len(told), MISSING))
+    return int(segments.impossible(call, told).sum())
+
+
+def _of_reports(cell: Seen) -> Iterator[str]:
+    """What speaks against the times that a server reported, or for another reading of them."""
+    wrong = inconsistent(cell)
+    if wrong:
+        yield (
+            f"{wrong} calls with an inconsistent server time: it was reported as longer than the "
+            "call itself, or as less than nothing; they have no work and no boundary"
+        )
+    spans = [fact for detail in cell.details if (fact := detail["facts"].get("spans")) is not None]
+    if spans and not any(spans):
+        yield (
+            "no span: none came for any call; the server needs an OpenTelemetry tracer provider "
+            "that takes its exporter from the environment, and to be started by us"
+        )
+    calls = seen.ok_calls(cell, "steady")
+    if seen.work_source(cell) == "header":
+        yield from _early_head(calls)
+    probed = tables.stamps(calls, "left_ns"), tables.stamps(calls, "entered_ns")
+    work = np.where((probed[0] != MISSING) & (probed[1] != MISSING), probed[0] - probed[1], MISSING)
+    header, told = tables.stamps(calls, "header_ns"), tables.stamps(calls, "reported_ns")
+    by = calls["reported_by"].to_numpy()
+    for source in seen.REPORTS:
+        yield from _disagreement("probe", work, source, np.where(by == source, told, MISSING))
+    yield from _disagreement("header", header, "span", np.where(by == "span", told, MISSING))
+
+
+def _disagreement(name: str, one: Stamps, other_name: str, other: Stamps) -> Iterator[str]:
+    """Where both tell a call's work, but in the middle further apart than they vary."""
+    both = (one != MISSING) & (other != MISSING)
+    if not both.any():
+        return
+    one, other = one[both], other[both]
+    apart = abs(stats.rank_quantile(other - one, 0.5))
+    middle, other_middle = (stats.rank_quantile(each, 0.5) for each in (one, other))
+    spread = math.hypot(_between_quartiles(one), _between_quartiles(other))
+    if apart > max(spread, LEAST_SHARE * abs(middle)):
+        yield (
+            f"work is {middle / 1e6:.3g} ms by {name} and {other_middle / 1e6:.3g} ms by "
+            f"{other_name} (medians of {len(one)} calls), which is more than they vary; "
+            "a span or header covers more than the tool's function: validation, middleware"
+        )
+
+
+def _between_quartiles(values: Stamps) -> int:
+    return stats.rank_quantile(values, 0.75) - stats.rank_quantile(values, 0.25)
+
+
+def _early_head(calls: pa.Table) -> Iterator[str]:
+    """A header cannot tell of what was done after it had been sent."""
+    sent, first, received = (
+        tables.stamps(calls, f"{point}_ns") for point in ("sent", "first_byte", "received")
+    )
+    there = (first != MISSING) & (received != MISSING)
+    if not there.any():
+        return
+    late, call = (
+        stats.rank_quantile(received[there] - since[there], 0.5) for since in (first, sent)
+    )
+    if late > EARLY_SHARE * call:
+        yield (
+            f"the header that tells the work came {late / 1e6:.3g} ms before the reply, so what "
+            "the server did then is not in it (an event stream begins before the tool is done)"
+        )
+
+
 COUNTED_WARNINGS: Mapping[str, str] = {
     "duplicate_replies": "replies came twice, or after their call was given up",
     "stray_replies": "replies had an id that no request of ours had",
     "disordered": "calls had stamps in an order that cannot be; they are without server stamps",
     "leftovers": "processes of the server could not be ended",
+    "compressed_replies": "replies to the SDK's client were compressed: they were not looked into",
 }

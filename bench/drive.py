@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 from collections.abc import Mapping
@@ -10,10 +11,10 @@ from typing import NamedTuple, Protocol
 import anyio
 
 from bench import inside, probe
+from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
     Limits,
-    Outgoing,
     Phase,
     Placement,
     Reply,
@@ -24,7 +25,7 @@ from bench.model import (
 )
 from bench.process import Environment
 from bench.recorder import BUSY_CLOCK, SYSTEM_CLOCK, Asked, Clock, Recorder
-from bench.session import Session, launch
+from bench.spans import Receiver
 from bench.store import Writer
 
 SPILL_NS = 400_000_000
@@ -50,6 +51,7 @@ class Job(NamedTuple):
     placement: Placement
     words: Mapping[str, Mapping[str, str]]
     clock: Clock = SYSTEM_CLOCK
+    spans: bool = False
 
 
 async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
@@ -73,6 +75,7 @@ async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
     finally:
         gc.enable()
         one.look_inside()
+        one.take_spans()
         writer.flush(recorder)
         writer.launch(recorder, outcome)
         writer.end_launch(turn.launch)
@@ -92,22 +95,32 @@ class _Launch:
         self._writer = writer
         self._watcher = watcher
         self._index = itertools.count()
+        self._spans = Receiver() if job.spans else None
         self._side_files = writer.path / f"probe-{turn.launch}-"
 
     async def run(self) -> None:
-        """Start, open, call, find the floor, stop."""
+        """Start, open, call, find the floor, stop; spans are listened for all that time."""
+        with self._spans or contextlib.nullcontext():
+            await self._run()
+            if self._spans is not None:
+                await self._spans.drained()
+
+    async def _run(self) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._spill_slowly)
+            launch = CLIENTS[self._cell.variant.get("client", DEFAULT)]
             async with launch(
                 self._server, self._cell, self._recorder, self._environment(), self._job.limits
             ) as session:
+                if self._spans is not None:
+                    session.trace(self._spans.traceparent)
                 await session.open()
-                await session.tools()
-                for asked in self._scenario.call:
-                    session.must_list(asked.tool)
+                await session.prepare([asked.tool for asked in self._scenario.call])
                 self._recorder.mark("ready")
                 await self._calls(session)
                 await self._floor(session)
+                if self._spans is not None:
+                    await self._spans.settled()
             tasks.cancel_scope.cancel()
 
     def look_inside(self) -> None:
@@ -126,7 +139,16 @@ class _Launch:
         for path in self._side_files.parent.glob(f"{self._side_files.name}*"):
             path.unlink()
 
-    async def _calls(self, session: Session) -> None:
+    def take_spans(self) -> None:
+        """Lay the times that the server's spans tell beside the calls."""
+        if self._spans is None:
+            return
+        told = self._spans.durations()
+        found = {call.number: told[call.id] for call in self._recorder.windows if call.id in told}
+        self._recorder.facts["spans"] = len(found)
+        self._writer.spans(self._recorder.turn.launch, found)
+
+    async def _calls(self, session: Client[A]) -> None:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
         for phase, asked in _schedule(self._scenario):
@@ -140,7 +162,7 @@ class _Launch:
         share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)
         self._recorder.facts["client_busy_share"] = round(share, 3)
 
-    def _first_call(self, session: Session, reply: Reply) -> None:
+    def _first_call(self, session: Client[A], reply: Reply) -> None:
         recorder = self._recorder
         recorder.marks["first_sent"] = reply.sent_ns
         if reply.outcome == "ok" and reply.received_ns is not None:
@@ -149,7 +171,7 @@ class _Launch:
             recorder.facts["rss_bytes_start"], _ = session.process.usage()
         self._writer.launch(recorder, "running")
 
-    async def _floor(self, session: Session) -> None:
+    async def _floor(self, session: Client[A]) -> None:
         """The cheapest request on this connection, as often as it takes for a median."""
         for _ in range(min(MOST_FLOOR_CALLS, self._scenario.calls)):
             method, out = session.cheapest()
@@ -158,12 +180,12 @@ class _Launch:
             if reply.outcome != "ok":
                 return
 
-    async def _call(self, session: Session, out: Outgoing, phase: Phase, name: str) -> Reply:
+    async def _call(self, session: Client[A], out: A, phase: Phase, name: str) -> Reply:
         recorder = self._recorder
         index = next(self._index)
         reply = await session.call(out)
         recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), out.id))
-        recorder.facts["response"] = session.wire.response_form
+        recorder.facts["response"] = session.response_form
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)
             self._watcher.called(index + 1)
@@ -181,6 +203,7 @@ class _Launch:
         variant = self._cell.variant
         return Environment(
             words=self._job.words.get(self._server.name, {}),
+            variables={} if self._spans is None else self._spans.environment,
             probe=self._side_files if variant.get("probe") == "on" else None,
             cpus=self._job.placement.server,
             options=[word for value in variant.values() for word in options.get(value, ())],

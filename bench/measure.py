@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from bench import catalog, finder, host, needs, runner, store, summary, tables
+from bench import catalog, finder, host, needs, redact, runner, store, summary, tables
 from bench.drive import Watcher
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import ERAS, Cell, Message, Server, Turn
@@ -52,7 +52,8 @@ def measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
 async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
     prepared = await prepare(wish)
     path = store.create(out, prepared.name)
-    writer = store.Writer(path, _meta(prepared))
+    secrets = [each for one in prepared.job.servers.values() for each in redact.secrets_of(one)]
+    writer = store.Writer(path, _meta(prepared), secrets=secrets)
     ended = Ended("interrupted", {})
     try:
         ended = await runner.run(prepared.turns, prepared.job, writer, watcher)
@@ -94,8 +95,11 @@ def _recipe(server: Server) -> dict[str, Any]:
     known: dict[str, Any] = msgspec.to_builtins(server)
     known["env"] = sorted(server.env)
     known["headers"] = sorted(name for name, _ in server.headers)
+    known["stdio"] = redact.words(server.stdio)
     if server.http is not None:
         known["http"]["env"] = sorted(server.http.env)
+        known["http"]["url"] = redact.url(server.http.url)
+        known["http"]["command"] = redact.words(server.http.command)
     return known
 
 
@@ -137,8 +141,12 @@ async def _trace(server: Server, wish: Wish) -> Traced:
         raise
     except BenchError as caught:
         error = str(caught)
-    messages = sorted(recorder.transcript, key=lambda message: message.at_ns)
-    return Traced(messages, error)
+    hidden = redact.secrets_of(server)
+    kept = [
+        msgspec.structs.replace(each, body=redact.text(each.body or "", hidden))
+        for each in recorder.transcript
+    ]
+    return Traced(sorted(kept, key=lambda message: message.at_ns), error)
 
 
 def _stored(path: Path, cell: str | None) -> Traced:

@@ -109,6 +109,8 @@ class Axis(msgspec.Struct, frozen=True):
 VARIANTS: Mapping[str, Axis] = {
     "session": Axis(values=("kept", "none"), transports=("http",), eras=("stateful",)),
     "response": Axis(values=("json", "sse"), transports=("http",)),
+    "connection": Axis(values=("keep-alive", "per-call"), transports=("http",)),
+    "client": Axis(values=("wire", "sdk", "sdk-auto")),
     "probe": Axis(values=("on", "off")),
 }
 
@@ -148,12 +150,16 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where a wire attaches: the pipe ends of a child, or the URL of a listening server."""
+    """Where a wire attaches: the pipe ends of a child, or the URL of a listening server.
+
+    Without `keep_alive` each exchange has a connection of its own.
+    """
 
     read_fd: int | None = None
     write_fd: int | None = None
     url: str | None = None
     headers: Headers = ()
+    keep_alive: bool = True
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -173,6 +179,8 @@ class Reply(msgspec.Struct):
     """What became of one request: its outcome and its stamps (ns of the one clock).
 
     `body` is the JSON-RPC message, empty where none came; `why` says in words what failed.
+    `connecting_ns` to `connected_ns`: a connection made for it, before it was sent. `out_ns` and
+    `in_ns`: its own message on the wire, where a client does more around that than we do.
     """
 
     outcome: Outcome
@@ -187,6 +195,11 @@ class Reply(msgspec.Struct):
     local_port: int | None = None
     server_timing: bytes | None = None
     why: str = ""
+    wire_requests: int = 1
+    connecting_ns: int | None = None
+    connected_ns: int | None = None
+    out_ns: int | None = None
+    in_ns: int | None = None
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -247,6 +260,10 @@ CALL_COLUMNS: Mapping[str, str] = {
     "header_ns": "int",
     "reported_ns": "int",
     "reported_by": "text",
+    "connecting_ns": "int",
+    "connected_ns": "int",
+    "out_ns": "int",
+    "in_ns": "int",
 }
 SPAN_COLUMNS: Mapping[str, str] = {"launch": "int", "call": "int", "reported_ns": "int"}
 STAMP_COLUMNS: Mapping[str, str] = {

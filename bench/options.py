@@ -81,12 +81,25 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--transport", type=_commas, default=(), help="stdio,http")
     verb.add_argument("--session", type=_commas, default=(), help="kept,none (HTTP, stateful)")
     verb.add_argument("--response", type=_commas, default=(), help="json,sse (HTTP)")
+    verb.add_argument("--connection", type=_commas, default=(), help="keep-alive,per-call (HTTP)")
+    verb.add_argument(
+        "--client",
+        type=_commas,
+        default=(),
+        help="wire (ours), sdk (the official one, pinned and lean), sdk-auto (its defaults)",
+    )
     verb.add_argument("-n", "--calls", type=_count, help="steady calls per launch")
     verb.add_argument("-r", "--launches", type=_count, help="launches per cell")
     verb.add_argument("-w", "--warmup", type=_count, help="calls between the first and the steady")
     verb.add_argument("--quick", action="store_true", help="few launches and calls: a first look")
     verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
     verb.add_argument("--probe", default="auto", help="see inside the server: auto, off, both")
+    verb.add_argument(
+        "--spans",
+        action="store_true",
+        help="receive OpenTelemetry spans from the server on loopback and use them where no probe "
+        "sees the work; puts a traceparent into each call's _meta, so requests get longer",
+    )
     verb.add_argument("--seed", type=int, help="of the order of launches and of the bootstrap")
     verb.add_argument("-o", "--out", type=Path, default=Path("results"), help="where results go")
     return verb

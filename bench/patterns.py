@@ -61,8 +61,7 @@ def _handshake_per_call(figures: Figures) -> Iterator[str]:
 def _connections(figures: Figures) -> Iterator[str]:
     opened = figures.wire["connections_opened"]
     each = figures.calls / max(1, figures.launches)
-    wanted = figures.per_call_connections or "connect" not in figures.samples
-    if opened > max(2, each / 2) and not wanted:
+    if opened > max(2, each / 2) and not figures.per_call_connections:
         yield (
             f"connections are not reused: {opened} opened for {each:.0f} calls of a launch; "
             "is the server closing after each reply, or the client before its end?"
@@ -72,9 +71,11 @@ def _connections(figures: Figures) -> Iterator[str]:
 def _hidden_list(figures: Figures) -> Iterator[str]:
     listed = figures.methods.get("tools/list", 0)
     if listed:
+        took_ns = figures.wire.get("hidden_ns", {}).get("tools/list")
+        each = "" if took_ns is None else f", {took_ns / 1e6:.1f} ms each"
         yield (
             f"hidden tools/list: the client asked for the list {listed} times beside "
-            f"{figures.calls} calls, and its time is in theirs"
+            f"{figures.calls} calls{each}, and its time is in theirs"
         )
 
 

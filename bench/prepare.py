@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bench import catalog, finder, host, needs, plan
+from bench import catalog, finder, host, needs, plan, spans
 from bench.drive import Job
 from bench.era import VERSIONS_OF, era_of_version
 from bench.errors import BenchError, UsageError, nearest
@@ -53,6 +53,7 @@ class Wish(NamedTuple):
     seed: int | None = None
     pin: str = "auto"
     probe: str = "auto"
+    spans: bool = False
     limits: Limits = Limits()
 
 
@@ -68,6 +69,8 @@ class Prepared(NamedTuple):
 
 async def prepare(wish: Wish) -> Prepared:
     """Resolve every name, find out what is not said, and lay out the launches."""
+    if wish.spans:
+        spans.require()
     scenarios: dict[str, Scenario] = {}
     servers: dict[str, Server] = {}
     cells: list[Cell] = []
@@ -84,6 +87,7 @@ async def prepare(wish: Wish) -> Prepared:
         limits=wish.limits,
         placement=host.placement(wish.pin),
         words={server.name: words_of(server) for server in servers.values()},
+        spans=wish.spans,
     )
     turns = plan.turns(cells, launches=launches, seed=seed)
     return Prepared("+".join(scenarios), cells, turns, job, seed)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import anyio
 import psutil
 
-from bench import probe
+from bench import probe, redact
 from bench.errors import BenchError, nearest
 from bench.model import Server
 from bench.recorder import Recorder
@@ -69,6 +69,7 @@ class Process:
         piped: bool,
     ) -> None:
         self.name = server.name
+        self._secrets = redact.secrets_of(server)
         self.command = tuple(filled(word, environment.words) for word in command)
         self._recorder = recorder
         self._loop = asyncio.get_running_loop()
@@ -99,7 +100,8 @@ class Process:
 
     def last_words(self) -> str:
         """The last lines of its standard error, for a message to the user."""
-        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines()]
+        said = redact.text(self._tail.decode("utf-8", "replace"), self._secrets)
+        lines = [line.strip() for line in said.splitlines()]
         return " / ".join([line for line in lines if line][-QUOTED_STDERR_LINES:])
 
     async def gone(self, limit_s: float) -> bool:

@@ -122,12 +122,16 @@ class Recorder:
                 asked.id,
                 reply.local_port,
                 reply.server_timing,
+                reply.wire_requests,
+                reply.connecting_ns,
+                reply.connected_ns,
+                reply.out_ns,
+                reply.in_ns,
             )
         )
-        if asked.id is not None:
-            self.windows.append(
-                CallStamps(index, asked.id, reply.sent_ns, reply.received_ns, reply.local_port)
-            )
+        if asked.id is not None and phase != "floor":
+            sent_ns, received_ns = reply.out_ns or reply.sent_ns, reply.in_ns or reply.received_ns
+            self.windows.append(CallStamps(index, asked.id, sent_ns, received_ns, reply.local_port))
         if reply.outcome != "ok":
             self._keep_failed(reply, asked)
 

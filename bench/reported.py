@@ -32,10 +32,12 @@ def header_ns(raw: bytes | None) -> int | None:
 
 def _metrics(text: str) -> Iterator[tuple[str, int]]:
     """Name and ns of each metric that says a duration."""
-    for metric in _METRICS.findall(text):
+    for metric in map(str.strip, _METRICS.findall(text)):
+        if not metric or metric.startswith(";"):
+            continue
         name, *params = _PARAMS.findall(metric)
         took_ns = _duration_ns(params)
-        if name.strip() and took_ns is not None:
+        if took_ns is not None:
             yield name.strip().lower(), took_ns
 
 

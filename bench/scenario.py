@@ -38,6 +38,8 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     warmup: int = 5
     session: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
+    connection: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,8 +17,10 @@ from bench.segments import MISSING, Stamps
 from bench.store import Run
 
 POINTS = ("sent", "written", "first_byte", "received", "decoded")
+CLIENT_POINTS = ("connecting", "connected", "out", "in")
 SERVER_POINTS = ("read", "entered", "left", "writing")
-MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method")
+REPORTS = ("span", "header")
+MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method", "id")
 
 
 class Seen(NamedTuple):
@@ -50,10 +53,22 @@ def labels(cell: Seen) -> dict[str, str]:
     return {
         "session": "none" if stateless or not (kept or piped) else "kept",
         "response": "+".join(forms) or "none",
-        "connection": "keep-alive",
-        "client": "wire",
+        "connection": _connection(cell),
+        "client": "+".join(sorted({fact.get("client", "wire") for fact in facts})) or "wire",
         "probe": "on" if any(fact.get("probe_sdk") for fact in facts) else "off",
+        "spans": "on" if any("spans" in fact for fact in facts) else "off",
     }
+
+
+def _connection(cell: Seen) -> str:
+    """`per-call` where nearly every message sent had a connection of its own; `mixed`: about half.
+
+    A pipe is one connection, which nobody opens.
+    """
+    opened = sum(detail["counts"].get("connections_opened", 0) for detail in cell.details)
+    sent = pc.sum(pc.equal(cell.messages["direction"], "out")).as_py() or 0
+    share = opened / max(1, sent)
+    return "keep-alive" if share <= 0.5 else "mixed" if share < 0.9 else "per-call"
 
 
 def version(cell: Seen) -> str | None:
@@ -73,7 +88,7 @@ def samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
     floor, floor_rounds = durations(cell, "floor")
     if "call" in floor:
         yield from _sample("floor", floor["call"], floor_rounds)
-    if "call" in floor and "call" in steady and "work" not in steady:
+    if "call" in floor and "call" in steady and work_source(cell) is None:
         yield from _estimate(steady["call"], rounds, floor["call"], floor_rounds)
 
 
@@ -88,10 +103,34 @@ def setups(cell: Seen) -> dict[str, Stamps]:
 
 def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
     """Call segments of the ok calls of a phase, and the round of each."""
+    calls = ok_calls(cell, phase)
+    points = (*POINTS, *SERVER_POINTS, *CLIENT_POINTS)
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in points}
+    found = segments.calls(stamps)
+    source = work_source(cell)
+    if source in REPORTS and "call" in found:
+        by = pc.equal(calls["reported_by"], source).fill_null(False).to_numpy()
+        told = np.where(by, tables.stamps(calls, "reported_ns"), MISSING)
+        found |= segments.told(found["call"], told)
+    return found, calls["round"].to_numpy()
+
+
+def ok_calls(cell: Seen, phase: str) -> pa.Table:
+    """The rows of the ok calls of a phase."""
     wanted = pc.and_(pc.equal(cell.calls["phase"], phase), pc.equal(cell.calls["outcome"], "ok"))
-    calls = cell.calls.filter(wanted)
-    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in (*POINTS, *SERVER_POINTS)}
-    return segments.calls(stamps), calls["round"].to_numpy()
+    return cell.calls.filter(wanted)
+
+
+def work_source(cell: Seen) -> str | None:
+    """The best of what told the work: `probe`, `span` or `header`; None where nothing did.
+
+    One source for all calls of a cell: they do not mean the same, so they do not mix.
+    """
+    calls = ok_calls(cell, "steady")
+    if pc.any(pc.and_(calls["entered_ns"].is_valid(), calls["left_ns"].is_valid())).as_py():
+        return "probe"
+    told = set(calls["reported_by"].unique().to_pylist())
+    return next((source for source in REPORTS if source in told), None)
 
 
 def _estimate(

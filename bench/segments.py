@@ -32,6 +32,10 @@ CALL: tuple[Segment, ...] = (
     Segment("send", "sent", "written", "our write call"),
     Segment("ttfb", "sent", "first_byte", "until the first byte of the reply"),
     Segment("decode", "received", "decoded", "our reading of the reply"),
+    Segment("call_connect", "connecting", "connected", "a connection made for it, before the call"),
+    Segment("client_out", "sent", "out", "the client's SDK, until its request goes out"),
+    Segment("exchange", "out", "in", "the request alone, without the client's SDK around it"),
+    Segment("client_in", "in", "received", "the client's SDK, once its reply is there"),
 )
 
 SETUP: tuple[Segment, ...] = (

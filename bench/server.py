@@ -1,18 +1,30 @@
-"""How a server comes to be reachable, per transport: started, or found running."""
+"""How a server comes to be reachable, per transport: started, or found running; and its end."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import anyio
 
 from bench.errors import BenchError, SetupError
-from bench.model import Endpoint, Server
+from bench.model import Endpoint, Reply, Server
 from bench.process import POLL_S, Environment, Process, filled, words
 from bench.recorder import Recorder
+
+LAST_WORDS_WAIT_S = 0.5
+
+
+class Attached(Protocol):
+    """What a client holds to a server."""
+
+    async def close(self) -> None:
+        """Say goodbye as the transport does; the server may still be leaving afterwards."""
+
+    def finish(self) -> None:
+        """Give back what is held, once the server has left."""
 
 
 class Live(NamedTuple):
@@ -61,6 +73,45 @@ STARTS: Mapping[str, Callable[[Server, Environment, Recorder], Awaitable[Live]]]
     "http": start_listening,
     "memory": start_in_memory,
 }
+
+
+async def end(process: Process | None, attached: Attached | None, recorder: Recorder) -> None:
+    """Say goodbye, and leave nothing running."""
+    if process is not None:
+        recorder.facts["rss_bytes_end"], recorder.facts["cpu_s"] = process.usage()
+    recorder.mark("closing")
+    if attached is not None:
+        await attached.close()
+    if process is not None:
+        stopped = await process.stop(asked=process.stdin_fd >= 0)
+        recorder.facts["stopped"] = stopped.how
+        recorder.facts["status"] = stopped.status
+        recorder.facts["stop_ns"] = stopped.took_ns
+        if stopped.leftovers:
+            recorder.count("leftovers", stopped.leftovers)
+    if attached is not None:
+        attached.finish()
+    recorder.mark("closed")
+
+
+async def is_lost(reply: Reply, process: Process | None, *, closed: bool) -> bool:
+    """Whether no other reply can follow: the connection is closed, or the process has left."""
+    if reply.outcome != "transport_error" or reply.http_status is not None:
+        return False
+    if closed or process is None:
+        return closed
+    return await process.gone(LAST_WORDS_WAIT_S)
+
+
+async def why_gone(process: Process | None, recorder: Recorder) -> str:
+    """How the process left, if it did, its last words, and what it printed amiss."""
+    printed = b" / ".join(recorder.noise).decode("utf-8", "replace")
+    noise = f'; on standard output it said: "{printed}"' if printed else ""
+    if process is None:
+        return noise
+    if await process.gone(LAST_WORDS_WAIT_S):
+        return f"; it left with status {process.status}{words(process)}{noise}"
+    return f"; it is still running{words(process)}{noise}"
 
 
 def _free_port() -> int:

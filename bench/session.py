@@ -14,12 +14,11 @@ from bench import jsonrpc
 from bench.era import ERAS, Era
 from bench.errors import SetupError, UsageError, nearest
 from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
-from bench.process import POLL_S, Environment, Process, words
+from bench.process import POLL_S, Environment, Process
 from bench.recorder import Recorder
-from bench.server import STARTS
+from bench.server import STARTS, end, is_lost, why_gone
 from bench.wire import WIRES, Wire
 
-LAST_WORDS_WAIT_S = 0.5
 FLUSH_WAIT_S = 1.0
 
 
@@ -31,11 +30,13 @@ async def launch(
     live = await STARTS[cell.transport](server, environment, recorder)
     wire: Wire | None = None
     try:
-        wire = await _attached(cell, live.endpoint, recorder, limits)
+        keep_alive = cell.variant.get("connection") != "per-call"
+        endpoint = msgspec.structs.replace(live.endpoint, keep_alive=keep_alive)
+        wire = await _attached(cell, endpoint, recorder, limits)
         yield Session(server, cell, recorder, wire, live.process, limits)
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(wire, live.process, recorder)
+            await end(live.process, wire, recorder)
 
 
 async def _attached(cell: Cell, endpoint: Endpoint, recorder: Recorder, limits: Limits) -> Wire:
@@ -47,24 +48,6 @@ async def _attached(cell: Cell, endpoint: Endpoint, recorder: Recorder, limits: 
         phase="connect",
         outcome="timeout",
     )
-
-
-async def _end(wire: Wire | None, process: Process | None, recorder: Recorder) -> None:
-    if process is not None:
-        recorder.facts["rss_bytes_end"], recorder.facts["cpu_s"] = process.usage()
-    recorder.mark("closing")
-    if wire is not None:
-        await wire.close()
-    if process is not None:
-        stopped = await process.stop(asked=process.stdin_fd >= 0)
-        recorder.facts["stopped"] = stopped.how
-        recorder.facts["status"] = stopped.status
-        recorder.facts["stop_ns"] = stopped.took_ns
-        if stopped.leftovers:
-            recorder.count("leftovers", stopped.leftovers)
-    if wire is not None:
-        wire.finish()
-    recorder.mark("closed")
 
 
 class Session:
@@ -127,6 +110,21 @@ class Session:
         self._listed = frozenset(tool.name for tool in found)
         return tuple(found)
 
+    def trace(self, traceparent: Callable[[int], str]) -> None:
+        """Let each call carry the parent that `traceparent` gives for its id."""
+        self.traceparent = traceparent
+
+    async def prepare(self, wanted: Sequence[str]) -> None:
+        """List the tools before the first call; UsageError where a wanted one is not among them."""
+        await self.tools()
+        for tool in wanted:
+            self.must_list(tool)
+
+    @property
+    def response_form(self) -> str | None:
+        """How replies came: `line`, `json` or `sse`; None before the first."""
+        return self.wire.response_form
+
     def must_list(self, tool: str) -> None:
         """Raise UsageError, with the nearest name, where the server does not list the tool."""
         if tool not in self._listed:
@@ -154,21 +152,11 @@ class Session:
 
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow: the wire is closed, or the process has left."""
-        if reply.outcome != "transport_error" or reply.http_status is not None:
-            return False
-        if self.wire.closed or self.process is None:
-            return self.wire.closed
-        return await self.process.gone(LAST_WORDS_WAIT_S)
+        return await is_lost(reply, self.process, closed=self.wire.closed)
 
     async def why_gone(self) -> str:
         """How the process left, if it did, its last words, and what it printed amiss."""
-        printed = b" / ".join(self._recorder.noise).decode("utf-8", "replace")
-        noise = f'; on standard output it said: "{printed}"' if printed else ""
-        if self.process is None:
-            return noise
-        if await self.process.gone(LAST_WORDS_WAIT_S):
-            return f"; it left with status {self.process.status}{words(self.process)}{noise}"
-        return f"; it is still running{words(self.process)}{noise}"
+        return await why_gone(self.process, self._recorder)
 
     async def _step(self, step: str, out: Outgoing) -> Reply:
         """A request of the setup, with its two stamps among the launch's marks."""

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import tables
+from bench import redact, tables
 from bench.errors import BenchError
 from bench.recorder import Recorder
 
@@ -65,8 +65,9 @@ def create(parent: Path, scenario: str) -> Path:
 class Writer:
     """Appends what recorders kept, off the timed path; everything flushed survives SIGKILL."""
 
-    def __init__(self, path: Path, meta: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, meta: Mapping[str, Any], *, secrets: Sequence[str] = ()) -> None:
         self.path = path
+        self._secrets = secrets
         self.meta = dict(meta)
         self._streams: dict[Path, tuple[io.BufferedWriter, Any]] = {}
         self._seq = 0
@@ -77,7 +78,7 @@ class Writer:
         self.meta.update(changes)
         text = json.dumps({"format": FORMAT, **self.meta}, indent=1, allow_nan=False)
         fresh = self.path / f"{RUN_FILE}.new"
-        fresh.write_text(text + "\n", "utf-8")
+        fresh.write_text(redact.text(text, self._secrets) + "\n", "utf-8")
         os.replace(fresh, self.path / RUN_FILE)
 
     def flush(self, recorder: Recorder) -> None:
@@ -119,7 +120,8 @@ class Writer:
         """Append the bodies that a launch has kept, and forget them there."""
         kept, recorder.transcript = recorder.transcript, []
         for message in kept:
-            line = {"launch": recorder.turn.launch, **msgspec.to_builtins(message)}
+            body = redact.text(message.body or "", self._secrets)
+            line = {**msgspec.to_builtins(message), "launch": recorder.turn.launch, "body": body}
             self._append_line(TRANSCRIPT_FILE, line)
 
     def end_launch(self, launch: int) -> None:
@@ -159,7 +161,7 @@ class Writer:
 
     def _append_line(self, name: str, line: Mapping[str, Any]) -> None:
         with (self.path / name).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(redact.text(json.dumps(line, ensure_ascii=False), self._secrets) + "\n")
 
     def _next_seq(self) -> int:
         self._seq += 1

@@ -17,7 +17,9 @@ from bench.store import Run
 
 COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "probe")
+SEEN_VARIANTS = ("session", "response", "connection", "client", "probe")
+# What a client asks before its first call is its own choice: the way to a first result is not.
+COMPARED_ALONG = {"client": ("first_result", "call")}
 
 
 def document(run: Run) -> dict[str, Any]:
@@ -25,7 +27,7 @@ def document(run: Run) -> dict[str, Any]:
     cells = [seen.cell_of(run, asked) for asked in run.meta["cells"]]
     sides = [_side(cell) for cell in cells]
     axes = (*AXES, *sorted({key for cell in cells for key in cell.asked["variant"]}))
-    compared = compare.compare(tuple(compare.pairs(sides, axes)), COMPARED)
+    compared = compare.compare(tuple(compare.pairs(sides, axes)), COMPARED, along=COMPARED_ALONG)
     return {
         "format": store.FORMAT,
         "run": run.path.name,
@@ -66,6 +68,7 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
         "wire": wire,
         "work_source": _work_source(cell, side),
+        "inconsistent_server_time": doubts.inconsistent(cell),
         "segments": {
             name: _figures(sample, run.meta.get("seed") or 0)
             for name, sample in sorted(side.samples.items())
@@ -81,8 +84,10 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
 
 
 def _call_ledger(cell: Seen, side: Side) -> dict[str, int]:
-    found = ledger.typical(seen.durations(cell, "steady")[0], "call", ledger.CALL_PARTS)
-    if found or not {"call", "floor"} <= side.samples.keys():
+    reported = seen.work_source(cell) in seen.REPORTS
+    parts = ("work", "boundary") if reported else ledger.CALL_PARTS
+    found = ledger.typical(seen.durations(cell, "steady")[0], "call", parts)
+    if found or reported or not {"call", "floor"} <= side.samples.keys():
         return found
     call_ns, floor_ns = (
         stats.rank_quantile(side.samples[name].values, 0.5) for name in ("call", "floor")
@@ -103,10 +108,8 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
 
 
 def _work_source(cell: Seen, side: Side) -> str | None:
-    """How the work is known: a `probe` in the server, or an `estimate` from the floor."""
-    if "work" not in side.samples:
-        return None
-    return "probe" if cell.calls["entered_ns"].null_count < len(cell.calls) else "estimate"
+    """How the work is known: `probe`, `span`, `header`, or an `estimate` from the floor."""
+    return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
 
 
 def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
@@ -152,7 +155,7 @@ def _break_even(
 ) -> dict[str, Any]:
     """Said once a pair, beside its call."""
     even = None
-    if each.segment == "call":
+    if each.segment == "call" and each.pair.axis not in COMPARED_ALONG:
         setup = verdicts.get((*_cells(each), "setup"), "cannot tell")
         even = compare.break_even(each.pair, setup, each.verdict)
     return {

@@ -133,11 +133,12 @@ def _keys(table: pa.Table) -> Stamps:
 
 def call_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A recorder's row in the order of CALL_COLUMNS; the server's stamps come later, if at all."""
-    index, phase, tool, outcome, code, intended, *sent, request, response, id, port, timing = row
+    index, phase, tool, outcome, code, intended, *sent = row[:11]
+    request, response, id, port, timing, wire_requests, *own = row[11:]
     server_stamps = (None, None, None, None)
     told_ns = reported.header_ns(timing)
     by = None if told_ns is None else "header"
-    rest = (request, response, 1, 1, id, port, told_ns, told_ns, by)
+    rest = (request, response, wire_requests, 1, id, port, told_ns, told_ns, by, *own)
     return (index, phase, tool, outcome, code, intended, *sent, *server_stamps, *rest)
 
 

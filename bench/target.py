@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bench import redact
 from bench.errors import UsageError
 from bench.model import Headers, HttpRecipe, Server
 
@@ -28,7 +29,9 @@ def from_url(url: str, headers: Headers = ()) -> Server:
     except ValueError as error:
         raise UsageError(f'--url "{url}": {error}') from error
     if parts.scheme != "http" or not parts.hostname or not url.isascii():
-        raise UsageError(f'--url "{url}": say a full address like http://127.0.0.1:8000/mcp')
+        raise UsageError(
+            f'--url "{redact.url(url)}": say a full address like http://127.0.0.1:8000/mcp'
+        )
     return Server(name=name, http=HttpRecipe(url=url), headers=headers)
 
 

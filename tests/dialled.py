@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,15 @@ CLIENT_POINTS = ("sent", "written", "first_byte", "received", "decoded")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 APART = host.placement("auto")
 LIMITS = Limits(call_s=60.0, setup_s=60.0)
-CELLS: tuple[tuple[Transport, EraName], ...] = (
+Where: TypeAlias = tuple[Transport, EraName]
+Dials: TypeAlias = Mapping[str, int]
+Spins: TypeAlias = Mapping[str, NDArray[np.int64]]
+CELLS: tuple[Where, ...] = (
     ("stdio", "stateful"),
     ("stdio", "stateless"),
     ("http", "stateful"),
     ("http", "stateless"),
 )
-Dials = Mapping[str, int]
-Spins = Mapping[str, NDArray[np.int64]]
 
 
 class Seen(NamedTuple):
@@ -84,7 +85,7 @@ def _node() -> Path:
     return folder
 
 
-def cells(name: str) -> list[tuple[Transport, EraName]]:
+def cells(name: str) -> list[Where]:
     """The cells this server has."""
     eras = server(name).eras
     return [(transport, era) for transport, era in CELLS if era in eras]
@@ -93,19 +94,20 @@ def cells(name: str) -> list[tuple[Transport, EraName]]:
 @contextlib.asynccontextmanager
 async def opened(
     tested: Server,
-    where: tuple[Transport, EraName],
+    where: Where,
     *,
     side_files: Path | None,
     variables: Mapping[str, str] | None = None,
+    apart: bool = True,
 ) -> AsyncIterator[tuple[Session, Recorder]]:
-    """A session that can be called, on the cores that `--pin auto` would give it."""
+    """A session that can be called: on the cores that `--pin auto` gives, or on the client's."""
     transport, era = where
     cell = Cell(tested.name, scenario="dials", server=tested.name, transport=transport, era=era)
     recorder = Recorder(Turn(cell, launch=0, round=1), keep_bodies=False)
     environment = Environment(
         variables=variables or {},
         probe=side_files,
-        cpus=APART.server,
+        cpus=APART.server if apart else APART.client,
         limit_s=LIMITS.setup_s,
     )
     async with launch(tested, cell, recorder, environment, LIMITS) as session:
@@ -117,23 +119,23 @@ async def opened(
 
 async def drive(
     tested: Server,
-    where: tuple[Transport, EraName],
+    where: Where,
     turns: Sequence[Dials],
     *,
     warmup: int = 0,
-    floor: bool = True,
+    apart: bool = True,
 ) -> Seen:
     """Open, call once per item of `turns` with its dials turned, a cheapest request after each."""
     with tempfile.TemporaryDirectory() as folder, in_place(), without_gc():
         side_files = None if tested.name == "none" else Path(folder) / "probe-"
-        async with opened(tested, where, side_files=side_files) as (session, recorder):
+        opening = opened(tested, where, side_files=side_files, apart=apart)
+        async with opening as (session, recorder):
             for _ in range(warmup):
                 await session.call(session.request("turn", {"call": -1, "dials": {}}))
             replies, floors = [], []
             for number, dials in enumerate(turns):
                 replies.append(await turned(session, recorder, number, dials))
-                if floor:
-                    floors.append(_took(await session.call(session.cheapest()[1])))
+                floors.append(_took(await session.call(session.cheapest()[1])))
             log = json.loads(_text(await session.call(session.request("log", {}))))
         files = probe.read(side_files) if side_files else ()
         return _seen(recorder, replies, np.array(floors, np.int64), log, files)

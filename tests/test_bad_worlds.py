@@ -18,7 +18,7 @@ SECOND_NS = 1_000_000_000
 
 def _words(said: Said, code: int) -> str:
     """What it said on stderr, once its exit code and its leftovers are as they should be."""
-    assert said.code == code, said.err
+    assert said.verdict == code, said.err
     assert said.left == []
     assert "Traceback (most recent call last):\n  File" not in said.err
     return said.err
@@ -155,7 +155,7 @@ def test_a_url_that_is_none_is_wrong_usage(program: Program, url: str) -> None:
     assert f'"{url}"' in _words(program("run", "--url", url), USAGE)
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 406, 421, 429, 500])
+@pytest.mark.parametrize("status", [401, 421, 500])
 def test_a_server_that_turns_us_away_is_told_with_status_and_its_words(
     program: Program, status: int
 ) -> None:

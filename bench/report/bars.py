@@ -28,6 +28,10 @@ SETUP_GLYPHS: Mapping[str, str] = {
     "client": "‹",
 }
 BAR_LETTERS = 48
+REPORTED_BY: Mapping[str, str] = {
+    "span": "and what else the server's span covers",
+    "header": "as the server's header says",
+}
 
 
 def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[Grid]:
@@ -75,6 +79,11 @@ def _ledger_row(cell: Mapping[str, Any]) -> tuple[str, ...]:
 def sentence(cell: Mapping[str, Any]) -> str:
     """What the ledger of a call says, in words."""
     parts = cell["ledger"]["call"]
+    if "boundary" in parts and cell["work_source"] in REPORTED_BY:
+        return (
+            f"of {milliseconds(parts['call'])} a call, {milliseconds(parts['work'])} is the tool "
+            f"{REPORTED_BY[cell['work_source']]}, {milliseconds(parts['boundary'])} all the rest"
+        )
     if "boundary" in parts:
         return (
             f"of {milliseconds(parts['call'])} a call, about {milliseconds(parts['work'])} is the "
@@ -83,9 +92,11 @@ def sentence(cell: Mapping[str, Any]) -> str:
         )
     sdk = parts.get("dispatch", 0) + parts.get("encode", 0)
     way = parts.get("deliver", 0) + parts.get("return", 0)
+    client = "" if cell["variant"].get("client") == "wire" else ", the client's SDK included"
     return (
         f"of {milliseconds(parts['call'])} a call, {milliseconds(parts.get('work', 0))} is the "
         f"tool, {milliseconds(sdk)} the SDK around it, {milliseconds(way)} the way there and back"
+        f"{client}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.report.bars import ledger_grids
+from bench.report.clients import client_grids
 from bench.report.figures import NONE, Grid, interval, milliseconds, percent, shown
 
 SETUP_ROWS = (
@@ -32,6 +33,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     for at in range(0, len(cells), CELLS_ABREAST):
         yield _setup_grid(cells[at : at + CELLS_ABREAST], names)
     yield _call_grid(cells, names)
+    yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
     yield from _comparison_grids(document["comparisons"], names)
 
@@ -169,7 +171,9 @@ def _too_few(group: Sequence[Mapping[str, Any]]) -> list[str]:
     rounds = min(each["rounds"] for each in group)
     if rounds >= wanted:
         return []
-    return [f"{rounds} launches carry no verdict on so many figures; try: --launches {wanted}"]
+    return [
+        f"too few launches ({rounds}) for a verdict on so many figures; try: --launches {wanted}"
+    ]
 
 
 def _ratios(low: float | None, high: float | None) -> str:

@@ -64,13 +64,19 @@ def reason(error: OSError) -> str:
 
 
 class Connection:
-    """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on."""
+    """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on.
+
+    `opened_ns`: when connecting began and was done, until an exchange takes note of it. Without
+    `keep` it is closed at the end of its first response.
+    """
 
     def __init__(self, sock: socket.socket, clock: Clock, resolved_ns: int) -> None:
         self.local_port: int = sock.getsockname()[1]
         self.address: str = sock.getpeername()[0]
         self.resolved_ns = resolved_ns
         self.closed = False
+        self.keep = True
+        self.opened_ns: tuple[int, int] | None = None
         self._sock = sock
         self._clock = clock
         self._loop = asyncio.get_running_loop()
@@ -236,3 +242,5 @@ class Connection:
             sink.complete(self._at_ns)
         if not keep:
             self.abort("the server closed the connection")
+        elif not self.keep:
+            self.abort("one exchange a connection")

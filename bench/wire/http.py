@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from bench import jsonrpc
+from bench import jsonrpc, redact
 from bench.errors import SetupError, UsageError
 from bench.model import Endpoint, Headers, Outgoing, Reply
 from bench.recorder import Recorder
@@ -27,10 +27,10 @@ async def open(endpoint: Endpoint, recorder: Recorder) -> HttpWire:
     wire = HttpWire(endpoint, recorder)
     recorder.mark("connecting")
     try:
-        await wire.connect()
+        (await wire.connect()).opened_ns = None
     except OSError as error:
         raise SetupError(
-            f"{endpoint.url} cannot be reached: {reason(error)}; "
+            f"{redact.url(endpoint.url or '')} cannot be reached: {reason(error)}; "
             "try: is the server running, and on this port?",
             phase="connect",
         ) from error
@@ -39,15 +39,19 @@ async def open(endpoint: Endpoint, recorder: Recorder) -> HttpWire:
 
 
 class HttpWire:
-    """Keeps connections alive, mirrors the session id, and drains replies off the clock."""
+    """Keeps connections alive, or makes one anew for each exchange, before its clock starts.
+
+    Mirrors the session id, and drains replies off the clock.
+    """
 
     def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
         assert endpoint.url is not None
         self.url = urlsplit(endpoint.url)
         if self.url.scheme != "http" or not self.url.hostname:
-            raise UsageError(f'"{endpoint.url}" is no http:// address')
+            raise UsageError(f'"{redact.url(endpoint.url)}" is no http:// address')
         self.response_form: str | None = None
         self.closed = False
+        self._keep_alive = endpoint.keep_alive
         self._recorder = recorder
         self._talk = Conversation(recorder)
         self._connections: list[Connection] = []
@@ -61,8 +65,11 @@ class HttpWire:
     async def connect(self) -> Connection:
         """Open one more connection to the server."""
         assert self.url.hostname is not None
+        began_ns = self._recorder.clock()
         port = self.url.port or 80
         connection = await connect(self.url.hostname, port, self._recorder.clock)
+        connection.opened_ns = (began_ns, self._recorder.clock())
+        connection.keep = self._keep_alive
         self._recorder.count("connections_opened")
         self._recorder.marks.setdefault("resolved", connection.resolved_ns)
         self._recorder.facts["address"] = connection.address
@@ -84,6 +91,8 @@ class HttpWire:
         reply = reply or self._talk.timed_out(post.waiting, limit_s)
         reply.local_port = connection.local_port
         reply.server_timing = post.server_timing
+        if post.opened_ns is not None:
+            reply.connecting_ns, reply.connected_ns = post.opened_ns
         if reply.outcome == "timeout":
             connection.abort("given up")
         if out.opens_session and post.session and 200 <= post.status < 300:
@@ -130,7 +139,9 @@ class HttpWire:
         why = f"no connection within {limit_s:g} s"
         with anyio.move_on_after(limit_s):
             try:
-                return await self._free()
+                connection = await self._free()
+                post.opened_ns, connection.opened_ns = connection.opened_ns, None
+                return connection
             except OSError as error:
                 why = f"connecting failed: {reason(error)}"
         post.waiting.sent_ns = self._recorder.clock()
@@ -139,7 +150,6 @@ class HttpWire:
 
     async def _free(self) -> Connection:
         """A connection with nothing under way; one that is only being drained is waited for."""
-        self._connections = [one for one in self._connections if not one.closed]
         for one in self._connections:
             if one.draining:
                 with anyio.move_on_after(DRAIN_LIMIT_S):
@@ -148,6 +158,9 @@ class HttpWire:
                     one.abort("its response did not end")
             if one.usable():
                 return one
+        if self._keep_alive and any(one.closed for one in self._connections):
+            self._recorder.count("reconnects")
+        self._connections = [one for one in self._connections if not one.closed]
         return await self.connect()
 
     def _head(self, out: Outgoing, verb: str) -> bytes:
@@ -187,6 +200,7 @@ class Post:
         self.status = 0
         self.session: bytes | None = None
         self.server_timing: bytes | None = None
+        self.opened_ns: tuple[int, int] | None = None
         self.form: str | None = None
         self._talk = talk
         self._send_answer = send_answer

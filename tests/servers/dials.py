@@ -1,8 +1,8 @@
 """A server with programmed delays and without an SDK: both eras, over stdio or on a port.
 
 DIALS={"import": ns, "serving": ns, …} sets dials for the life of the server; the tool `turn` sets
-those of its own call: {"call": 7, "dials": {"before": ns, "handler": ns, "after": ns, "write": ns}}.
-The tool `log` tells when each began and ended, and the stamps of every call, as the server saw it.
+those of its own call: {"call": 7, "dials": {"before": ns, "handler": ns, "after": ns, "write": 0}}.
+The tool `log` tells when each began and ended, and here the stamps of each call, by our own clock.
 A dial spins: a loop may return at once from a short sleep.
 """
 

@@ -8,7 +8,6 @@ DIALS.spin("import")
 import contextlib  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import AsyncIterator, Mapping  # noqa: E402
-from contextvars import ContextVar  # noqa: E402
 from typing import Any  # noqa: E402
 
 import anyio  # noqa: E402
@@ -18,7 +17,6 @@ from mcp.server.lowlevel import Server  # noqa: E402
 from mcp.server.mcpserver import MCPServer  # noqa: E402
 from mcp.server.stdio import stdio_server  # noqa: E402
 
-ASKED: ContextVar[Mapping[str, Any]] = ContextVar("asked")
 UNWRITTEN: dict[object, Mapping[str, Any]] = {}  # request id -> arguments, until it is serialised
 
 
@@ -28,7 +26,6 @@ async def around(ctx: Any, call_next: Any) -> Any:
     if ctx.method != "tools/call" or params.get("name") != "turn":
         return await call_next(ctx)
     arguments = params.get("arguments") or {}
-    ASKED.set(arguments)
     DIALS.spin("before", arguments)
     result = await call_next(ctx)
     DIALS.spin("after", arguments)
@@ -57,13 +54,13 @@ async def lifespan(_server: object) -> AsyncIterator[None]:
     yield
 
 
-def mcpserver() -> tuple[MCPServer[None], Server[Any]]:
-    """The high-level server; below it, the low-level one."""
+def mcpserver() -> MCPServer[None]:
+    """The high-level server."""
     server = MCPServer("dials", middleware=[around], lifespan=lifespan)
 
     @server.tool()
     async def turn(call: int, dials: dict[str, int]) -> str:
-        return DIALS.work(ASKED.get())
+        return DIALS.work({"call": call, "dials": dials})
 
     @server.tool()
     async def log() -> str:
@@ -73,13 +70,16 @@ def mcpserver() -> tuple[MCPServer[None], Server[Any]]:
     async def null() -> str:
         return ""
 
-    return server, server._lowlevel_server
+    return server
 
 
 async def called(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
     """The tools, at the low level."""
-    texts = {"turn": lambda: DIALS.work(ASKED.get()), "log": DIALS.told, "null": str}
-    text = texts[params.name]()
+    text = ""
+    if params.name == "turn":
+        text = DIALS.work(params.arguments or {})
+    elif params.name == "log":
+        text = DIALS.told()
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
@@ -89,30 +89,33 @@ async def listed(_ctx: Any, _params: Any) -> types.ListToolsResult:
     return types.ListToolsResult(tools=tools)
 
 
-def lowlevel() -> tuple[Server[Any], Server[Any]]:
+def lowlevel() -> Server[Any]:
     """The low-level server."""
     server: Server[Any] = Server(
         "dials", lifespan=lifespan, on_list_tools=listed, on_call_tool=called
     )
     server.middleware.append(around)
-    return server, server
+    return server
 
 
 async def over_stdio(server: Server[Any]) -> None:
-    """As both kinds of server do it."""
+    """The low-level server; the other has a method for it."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
 def main() -> None:
     """Serve standard input, or the port."""
-    server, low = {"mcpserver": mcpserver, "lowlevel": lowlevel}[sys.argv[1]]()
+    kind, *port = sys.argv[1:]
+    server = mcpserver() if kind == "mcpserver" else lowlevel()
     before_the_write("model_dump_json")
     before_the_write("model_dump")
-    if len(sys.argv) == 2:
-        anyio.run(over_stdio, low)
+    if port:
+        uvicorn.run(server.streamable_http_app(), port=int(port[0]), log_level="warning")
+    elif isinstance(server, MCPServer):
+        server.run("stdio")
     else:
-        uvicorn.run(server.streamable_http_app(), port=int(sys.argv[2]), log_level="warning")
+        anyio.run(over_stdio, server)
 
 
 if __name__ == "__main__":
