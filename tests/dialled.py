@@ -134,19 +134,32 @@ async def drive(
                 await session.call(session.request("turn", {"call": -1, "dials": {}}))
             replies, floors = [], []
             for number, dials in enumerate(turns):
-                replies.append(await turned(session, recorder, number, dials))
+                asked = {"call": number, "dials": dials}
+                replies.append(await _called(session, recorder, number, "turn", asked))
                 floors.append(_took(await session.call(session.cheapest()[1])))
             log = json.loads(_text(await session.call(session.request("log", {}))))
         files = probe.read(side_files) if side_files else ()
         return _seen(recorder, replies, np.array(floors, np.int64), log, files)
 
 
-async def turned(session: Session, recorder: Recorder, number: int, dials: Dials) -> Reply:
-    """One call of `turn`, recorded."""
-    out = session.request("turn", {"call": number, "dials": dials})
+async def call(tested: Server, where: Where, calls: int) -> Seen:
+    """Open, and call so many times the tool that does nothing."""
+    with tempfile.TemporaryDirectory() as folder, in_place(), without_gc():
+        side_files = Path(folder) / "probe-"
+        async with opened(tested, where, side_files=side_files) as (session, recorder):
+            replies = [
+                await _called(session, recorder, number, "null", {}) for number in range(calls)
+            ]
+        return _seen(recorder, replies, np.array([], np.int64), (), probe.read(side_files))
+
+
+async def _called(
+    session: Session, recorder: Recorder, number: int, tool: str, arguments: Mapping[str, Any]
+) -> Reply:
+    out = session.request(tool, arguments)
     reply = await session.call(out)
     assert reply.outcome == "ok", (reply.outcome, reply.why, reply.body)
-    recorder.call(reply, index=number, phase="steady", asked=Asked("turn", len(out.body), out.id))
+    recorder.call(reply, index=number, phase="steady", asked=Asked(tool, len(out.body), out.id))
     return reply
 
 

@@ -25,7 +25,7 @@ from tests.perf.rows import Row
 
 SERVERS = ("none", "lowlevel", "mcpserver", "ts1", "ts2")
 BLOCKS, WARMUP, ROUNDS = 300, 300, 7
-CALL_NS, LONG_NS, START_NS = 1_000_000, 10_000_000, 400_000_000
+CALL_NS, LONG_NS, START_NS = 1_000_000, 10_000_000, 1_000_000_000
 CLOSE_NS, CLOSE = 20_000, 0.02
 OFF = "off"
 PARTS = tuple(one.name for one in segments.CALL if one.part_of == "call")
