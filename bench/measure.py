@@ -187,5 +187,5 @@ def _known_server(server: Server) -> dict[str, Any]:
         "transports": list(server.transports),
         "eras": list(server.eras),
         "needs": msgspec.to_builtins(server.needs),
-        "missing": needs.missing(server.name, folder, pip=server.needs.pip, npm=server.needs.npm),
+        "missing": needs.missing(server.name, folder, server.needs),
     }

@@ -37,10 +37,16 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Packages a server needs, by registry, as requirement strings."""
+    """Packages a server needs, by registry, as requirement strings; where it runs; what it reads.
+
+    `platform` is the only one its programs are made for (`linux-x86_64`). `prepare` is a command
+    that makes its working files in the folder `{work}`, once, without a network.
+    """
 
     pip: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
+    platform: str | None = None
+    prepare: tuple[str, ...] = ()
 
 
 class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +62,10 @@ class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Server(msgspec.Struct, frozen=True):
-    """The program under test and how to start it, per transport."""
+    """The program under test and how to start it, per transport.
+
+    `folder` is its recipe's, in which it starts unless `cwd` names another.
+    """
 
     name: str
     about: str = ""
@@ -68,6 +77,7 @@ class Server(msgspec.Struct, frozen=True):
     env: Mapping[str, str] = {}
     headers: Headers = ()
     folder: str | None = None
+    cwd: str | None = None
 
     @property
     def transports(self) -> tuple[Transport, ...]:

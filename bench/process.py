@@ -71,11 +71,13 @@ class Process:
         self.name = server.name
         self._secrets = redact.secrets_of(server)
         self.command = tuple(filled(word, environment.words) for word in command)
+        self._folder = filled(server.cwd, environment.words) if server.cwd else server.folder
         self._recorder = recorder
         self._loop = asyncio.get_running_loop()
         self._tail = bytearray()
         self._mark = uuid.uuid4().hex
-        variables = {**os.environ, **server.env, **environment.variables, MARK: self._mark}
+        own = {key: filled(value, environment.words) for key, value in server.env.items()}
+        variables = {**os.environ, **own, **environment.variables, MARK: self._mark}
         adopt_orphans()
         if environment.probe is not None:
             variables = probe.environment(environment.probe, variables)
@@ -163,7 +165,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                cwd=server.folder,
+                cwd=self._folder,
                 env=variables,
                 start_new_session=True,
             )

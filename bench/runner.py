@@ -15,8 +15,6 @@ from bench.errors import BenchError, LaunchEnded
 from bench.model import Turn
 from bench.store import Writer
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
 
 class Ended(NamedTuple):
     """How a run ended: its status, and what kept each failed cell from being measured."""
@@ -26,13 +24,13 @@ class Ended(NamedTuple):
 
 
 async def run(plan: Sequence[Turn], job: Job, writer: Writer, watcher: Watcher) -> Ended:
-    """Run every launch of the plan; a signal ends it early, with all that was kept."""
+    """Run every launch of the plan; SIGINT ends it early, with all that was kept."""
     failed: dict[str, BenchError] = {}
     before = os.sched_getaffinity(0) if job.placement.client else ()
     host.take_place(job.placement.client)
     status = "interrupted"
     try:
-        with anyio.open_signal_receiver(*SIGNALS) as signals:
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_end_on_signal, signals, tasks.cancel_scope)
                 await _launches(plan, job, writer, watcher, failed)
@@ -44,7 +42,7 @@ async def run(plan: Sequence[Turn], job: Job, writer: Writer, watcher: Watcher) 
 
 
 async def _end_on_signal(signals: AsyncIterable[signal.Signals], scope: anyio.CancelScope) -> None:
-    """One signal is enough; those that follow change nothing while servers are being ended."""
+    """One is enough; those that follow change nothing while servers are being ended."""
     async for _ in signals:
         scope.cancel()
 

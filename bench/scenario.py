@@ -53,6 +53,7 @@ class RecipeFile(msgspec.Struct, frozen=True):
     null_tool: str | None = None
     needs: Needs = Needs()
     env: Mapping[str, str] = {}
+    cwd: str | None = None
 
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {"call": ToolCall, "http": HttpRecipe, "needs": Needs}
@@ -97,6 +98,7 @@ def read_recipe(text: str, *, name: str, file: str, folder: str) -> Server:
         null_tool=read.null_tool,
         needs=read.needs,
         env=read.env,
+        cwd=read.cwd,
         folder=folder,
     )
 

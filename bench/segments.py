@@ -102,7 +102,8 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     """Add the points at which a setup, and the opening exchange in it, begin.
 
     A connection gives the opening a beginning. A pipe does not: the request is written before
-    there is a server to read it, so its time is `first_reply`, unless a probe saw the read.
+    there is a server to read it, so its time is `first_reply`, unless a probe saw the read. An
+    opening that follows another one that was declined begins when it is sent.
     """
     nothing = np.full(len(next(iter(stamps.values()), ())), MISSING)
     spawning, connecting, first_read = (
@@ -116,14 +117,16 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     if connected.any():
         for point in ("process_up", "imports_done", "first_read"):
             points[point] = np.where(probed, stamps.get(point, nothing), MISSING)
-    for step in ("initialize", "discover"):
+    for step, other in (("initialize", "discover"), ("discover", "initialize")):
         received = stamps.get(f"{step}_received", nothing)
         sent = stamps.get(f"{step}_sent", nothing)
+        before = stamps.get(f"{other}_received", nothing)
         piped = np.where(probed, first_read, MISSING)
         answered = received != MISSING
-        start = np.where(connected, sent, piped)
+        second = (before != MISSING) & (before <= sent)
+        start = np.where(connected | second, sent, piped)
         points[f"{step}_start"] = np.where(answered, start, MISSING)
-        unseen = answered & ~connected & ~probed
+        unseen = answered & ~connected & ~probed & ~second
         reply = points.get("first_reply_received", nothing)
         points["first_reply_received"] = np.where(unseen, received, reply)
     return points

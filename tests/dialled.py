@@ -211,6 +211,11 @@ def _took(reply: Reply) -> int:
     return reply.received_ns - reply.sent_ns
 
 
+def tell_noise() -> None:
+    """How busy the machine is: on a busy one, delays end late and figures miss their targets."""
+    print(f"noise: {host.facts()['noise']}", file=sys.stderr)
+
+
 @contextlib.contextmanager
 def in_place() -> Iterator[None]:
     """This thread on the client's core meanwhile."""

@@ -191,6 +191,21 @@ def test_a_slow_list_is_found_behind_the_first_call_and_not_taken_for_the_server
             assert waited == (row["wire_requests"] == 2) == (row["phase"] == "first")
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_server_of_the_older_era_shows_what_asking_for_the_newer_one_costs(
+    program: Program, transport: str
+) -> None:
+    few = ("-r", "1", "-n", "2", "-w", "0", "--json", "--pin", "none", "--transport", transport)
+    said = program("run", "everything", "--client", "sdk-auto", *few)
+    assert said.verdict == FINE, said.err
+    assert (said.cell["era"], said.cell["warnings"]) == ("stateful", [])
+    found = said.cell["segments"]
+    (launch,) = said.run.launch_table.to_pylist()
+    assert launch["at_discover_received_ns"] <= launch["at_initialize_sent_ns"]
+    assert {"discover", "initialize"} <= set(found)
+    assert found["client"]["min_ns"] >= 0
+
+
 def _run_beside(server: Listening, program: Program, *words: str) -> tuple[Said, int]:
     """One launch of 20 calls at a server that runs already, and the connections it saw."""
     program.recipe("running", http=f'{{url = "{server.base}/mcp"}}')

@@ -22,7 +22,8 @@ HEAD = (
 
 def client_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[Grid]:
     """One table, where any cell had another client or other connections than is usual."""
-    if all(cell["variant"].get(key) == value for cell in cells for key, value in PLAIN.items()):
+    usual = PLAIN.items()
+    if all(cell["variant"].get(key, value) == value for cell in cells for key, value in usual):
         return
     by_name = {cell["cell"]: cell for cell in cells}
     rows = [(names[cell["cell"]], *_row(cell, by_name.get(_wired(cell["cell"])))) for cell in cells]

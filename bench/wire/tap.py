@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 from mcp_types import JSONRPCRequest
@@ -18,8 +18,16 @@ from bench.recorder import Recorder
 from bench.wire.sse import SseReader
 
 STEPS = {"initialize": "initialize", "server/discover": "discover"}
-FORMS = {"application/json": "json", "text/event-stream": "sse"}
-SESSION, SERVER_TIMING = "mcp-session-id", "server-timing"
+FORMS = {b"application/json": "json", b"text/event-stream": "sse"}
+SESSION, SERVER_TIMING = b"mcp-session-id", b"server-timing"
+
+
+class Source(NamedTuple):
+    """The HTTP response that a message came in."""
+
+    status: int
+    local_port: int | None
+    server_timing: bytes | None
 
 
 class Ask:
@@ -58,7 +66,7 @@ class Tap:
         self._recorder = recorder
         self._asks: dict[object, Ask] = {}
         self._steps: dict[object, str] = {}
-        self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._ports: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
     def claim(self, request: JSONRPCRequest) -> None:
         """Count a request for the ask that causes it, in whose context the SDK hands it over."""
@@ -87,14 +95,14 @@ class Tap:
             self._steps[id] = STEPS[method]
             self._recorder.marks[f"{STEPS[method]}_sent"] = at_ns
 
-    def incoming(self, body: bytes, at_ns: int, response: httpx2.Response | None = None) -> None:
-        """A message was whole at `at_ns`; over HTTP it came with `response`."""
+    def incoming(self, body: bytes, at_ns: int, source: Source | None = None) -> None:
+        """A message was whole at `at_ns`; over HTTP it came from `source`."""
         envelope = jsonrpc.read(body)
         if envelope is None or (kind := envelope.kind) == "noise":
             return self._recorder.noise_line(at_ns, body)
         method = envelope.method if isinstance(envelope.method, str) else None
         id = envelope.id if isinstance(envelope.id, int | float | str) else None
-        status = None if response is None else response.status_code
+        status = None if source is None else source.status
         self._recorder.message(at_ns, "in", kind, body, method=method, id=id, http_status=status)
         if kind == "request":
             return self._recorder.count("server_requests")
@@ -105,8 +113,8 @@ class Tap:
         ask = self._asks.pop(id, None)
         if ask is not None:
             ask.in_ns, ask.reply = at_ns, body
-            if response is not None:
-                _of_response(ask, response)
+            if source is not None:
+                ask.local_port, ask.server_timing = source.local_port, source.server_timing
 
     async def requested(self, request: httpx2.Request) -> None:
         """The HTTP client is about to send: `connect` is traced until the first call only."""
@@ -115,25 +123,40 @@ class Tap:
             request.extensions = {**request.extensions, "trace": self._traced}
         if request.method == "DELETE":
             self._recorder.count("teardown_requests")
-        if SESSION in request.headers:
-            self._recorder.facts["session"] = True
         if request.content:
             self.out(request.content, at_ns)
 
     async def responded(self, response: httpx2.Response) -> None:
         """A response has begun: count its connection where that is new, and listen in on it."""
-        connection = response.extensions.get("network_stream")
-        if connection is not None and connection not in self._connections:
-            self._connections.add(connection)
-            self._recorder.count("connections_opened")
-        if response.headers.get("content-encoding", "identity") != "identity":
+        headers = {name.lower(): value for name, value in response.headers.raw}
+        if SESSION in headers:
+            self._recorder.facts["session"] = True
+        if self.opening and response.status_code >= 400:
+            self._declined()
+        port = self._port(response.extensions.get("network_stream"))
+        if headers.get(b"content-encoding", b"identity") != b"identity":
             return self._recorder.count("compressed_replies")
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        form = FORMS.get(kind)
+        form = FORMS.get(headers.get(b"content-type", b"").partition(b";")[0].strip().lower())
         if form is not None and response.request.method == "POST":
             self.response_form = form
         if form is not None and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Body(response, response.stream, self, form)
+            source = Source(response.status_code, port, headers.get(SERVER_TIMING))
+            response.stream = _Body(response.stream, source, self, form)
+
+    def _declined(self) -> None:
+        """An opening that HTTP refuses is answered with that: its error need not bear our id."""
+        at_ns = self.clock()
+        self._recorder.marks.update({f"{step}_received": at_ns for step in self._steps.values()})
+        self._steps.clear()
+
+    def _port(self, connection: Any) -> int | None:
+        """The local port of a connection, which is counted where it is new."""
+        if connection is None:
+            return None
+        if connection not in self._ports:
+            self._recorder.count("connections_opened")
+            self._ports[connection] = (connection.get_extra_info("client_addr") or (None, None))[1]
+        return self._ports[connection]
 
     async def _traced(self, event: str, _: object) -> None:
         """The opening request begins where its connection stands: connecting has its own time."""
@@ -147,11 +170,9 @@ class Tap:
 class _Body(httpx2.AsyncByteStream):
     """Hands the body on chunk by chunk, after a look at the messages in it."""
 
-    def __init__(
-        self, response: httpx2.Response, stream: httpx2.AsyncByteStream, tap: Tap, form: str
-    ) -> None:
-        self._response = response
+    def __init__(self, stream: httpx2.AsyncByteStream, source: Source, tap: Tap, form: str) -> None:
         self._stream = stream
+        self._source = source
         self._tap = tap
         self._events = SseReader() if form == "sse" else None
         self._parts: list[bytes] = []
@@ -164,19 +185,11 @@ class _Body(httpx2.AsyncByteStream):
                 self._parts.append(chunk)
             else:
                 for event in self._events.feed(chunk):
-                    self._tap.incoming(event, at_ns, self._response)
+                    self._tap.incoming(event, at_ns, self._source)
             yield chunk
         if self._parts:
-            self._tap.incoming(b"".join(self._parts), at_ns, self._response)
+            self._tap.incoming(b"".join(self._parts), at_ns, self._source)
 
     async def aclose(self) -> None:
         """As the SDK wants it, at the end or before."""
         await self._stream.aclose()
-
-
-def _of_response(ask: Ask, response: httpx2.Response) -> None:
-    connection = response.extensions.get("network_stream")
-    address = None if connection is None else connection.get_extra_info("client_addr")
-    ask.local_port = address[1] if address else None
-    timing = response.headers.get(SERVER_TIMING)
-    ask.server_timing = timing.encode() if timing else None

@@ -43,6 +43,7 @@ Ns: TypeAlias = NDArray[np.float64]
 def measure() -> Iterator[Row]:
     """A call on every server in every cell it has, then the starts."""
     for name in SERVERS:
+        dialled.tell_noise()
         for where in dialled.cells(name):
             yield _call_row(name, where)
     for runtime, command in BARE.items():

@@ -77,6 +77,7 @@ class Calls(NamedTuple):
 def measure() -> Iterator[Row]:
     """Every server, in every cell that it has."""
     for name in SERVERS:
+        dialled.tell_noise()
         for where in dialled.cells(name):
             label = f"{name} {' '.join(where)}"
             yield from _starts(name, where, label)
