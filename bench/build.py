@@ -19,10 +19,13 @@ LAST_WORDS_LINES = 15
 
 
 def python(place: Path, lock: Path) -> None:
-    """Build in place, since an environment cannot be moved; READY, written last, makes it count."""
+    """Build in place, since an environment cannot be moved; READY, written last, makes it count.
+
+    A lock file is complete, so nothing is resolved: older pips want a pin of `x[extra]` too.
+    """
     place.mkdir(parents=True, exist_ok=True)
     do([sys.executable, "-m", "venv", "--clear", str(place)])
-    pip = [str(python_of(place)), "-m", "pip", "install", "--quiet", "--require-hashes"]
+    pip = [str(python_of(place)), "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps"]
     do([*pip, "--requirement", str(lock)])
     (place / READY).touch()
 

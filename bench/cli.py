@@ -60,7 +60,8 @@ def _run(options: argparse.Namespace) -> int:
 
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
-    _show(measured.document, as_json=options.json)
+    if options.json or any(cell["launches"] for cell in measured.document["cells"]):
+        _show(measured.document, as_json=options.json)
     for name, error in measured.failed.items():
         print(f"mcp-latency: {name}: {error}", file=sys.stderr)
     print(measured.path, file=sys.stderr)
@@ -68,18 +69,18 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
-    """Interrupted, then could not run, then invalid, then fine."""
+    """Interrupted, then what kept a cell from being measured, then invalid, then fine."""
     if document["status"] == "interrupted":
         return INTERRUPTED
     if failed:
-        return COULD_NOT
+        return max((error.exit_code for error in failed.values()), default=COULD_NOT)
     return FINE if all(_believed(cell) for cell in document["cells"]) else INVALID
 
 
 def _believed(cell: Mapping[str, Any]) -> bool:
-    """Every call was ok, there were some, and it was not our client that set the pace."""
-    sound = cell["calls"] == cell["outcomes"]["ok"] and not cell["client_bound"]
-    return bool(cell["calls"] and sound)
+    """There were calls, no call or launch failed, and our client did not set the pace."""
+    failed = cell["failed_calls"] or cell["failed_launches"] or cell["client_bound"]
+    return bool(cell["calls"] and not failed)
 
 
 def _report(options: argparse.Namespace) -> int:

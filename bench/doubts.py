@@ -33,14 +33,11 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
     if quoted:
         lines = "; ".join(json.dumps(line, ensure_ascii=False) for line in quoted)
         yield f"lines on standard output that are no messages, the first: {lines}"
-    made = cell.calls.filter(pc.not_equal(cell.calls["phase"], "floor"))
-    bad = made.filter(pc.not_equal(made["outcome"], "ok"))
+    bad = _failed(cell)
     if len(bad):
-        kinds = ", ".join(
-            f"{row['counts']} {row['values']}"
-            for row in pc.value_counts(bad["outcome"]).to_pylist()
-        )
-        yield f"{len(bad)} of {len(made)} calls failed ({kinds}); see transcript.jsonl"
+        counts = pc.value_counts(bad).to_pylist()
+        kinds = ", ".join(f"{row['counts']} {row['values']}" for row in counts)
+        yield f"{len(bad)} calls failed ({kinds}); see transcript.jsonl"
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
@@ -57,6 +54,21 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
         total = sum(detail["counts"].get(what, 0) for detail in cell.details)
         if total:
             yield f"{total} {words}"
+
+
+def failed_calls(cell: Seen) -> int:
+    """Calls of any phase that were not ok; requests for the floor are none."""
+    return len(_failed(cell))
+
+
+def failed_launches(cell: Seen) -> int:
+    """Launches that did not get to their last call."""
+    return int(pc.sum(pc.not_equal(cell.launches["outcome"], "ok")).as_py() or 0)
+
+
+def _failed(cell: Seen) -> pa.ChunkedArray:
+    made = pc.not_equal(cell.calls["phase"], "floor")
+    return cell.calls["outcome"].filter(pc.and_(made, pc.not_equal(cell.calls["outcome"], "ok")))
 
 
 def client_bound(cell: Seen) -> float | None:

@@ -30,6 +30,7 @@ from bench.store import Writer
 
 SPILL_NS = 400_000_000
 MOST_FLOOR_CALLS = 20
+FEWEST_TO_DOUBT = 20  # fewer calls are mostly start: they say nothing of who set the pace
 
 
 class Watcher(Protocol):
@@ -160,7 +161,8 @@ class _Launch:
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
         took_ns = self._recorder.clock() - began_ns
         share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)
-        self._recorder.facts["client_busy_share"] = round(share, 3)
+        if self._scenario.calls >= FEWEST_TO_DOUBT:
+            self._recorder.facts["client_busy_share"] = round(share, 3)
 
     def _first_call(self, session: Client[A], reply: Reply) -> None:
         recorder = self._recorder

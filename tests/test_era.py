@@ -87,6 +87,17 @@ def test_marked_arguments_are_mirrored_into_headers_also_nested_ones() -> None:
     assert "Mcp-Param-Absent" not in headers
 
 
+@pytest.mark.parametrize(
+    "header", ["", "two words", "a\r\nX-Injected: 1", "größe", "a:b", "x" * 200]
+)
+def test_a_header_name_that_is_none_is_never_sent(header: str) -> None:
+    era = Stateless()
+    schema = {"properties": {"region": {"type": "string", "x-mcp-header": header}}}
+    era.learn([Tool(name="search", inputSchema=schema)])
+    sent = era.request(1, "tools/call", {"name": "search", "arguments": {"region": "eu"}}).headers
+    assert {name for name, _ in sent} == {"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"}
+
+
 @given(st.text())
 def test_a_header_value_is_always_printable_ascii_and_can_be_read_back(text: str) -> None:
     import base64

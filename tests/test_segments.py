@@ -126,8 +126,7 @@ def test_an_opening_after_one_that_was_declined_begins_when_it_is_sent() -> None
     declined = {"spawning": 0, "discover_sent": 5, "discover_received": 330}
     known = {**declined, "initialize_sent": 331, "initialize_received": 350, "ready": 351}
     found = _setup(**known)
-    parts = ("first_reply", "initialize", "client")
-    assert [found[part] for part in parts] == [330, 19, 2]
+    assert [found[part] for part in ("first_reply", "initialize", "client")] == [330, 19, 2]
     found = _setup(**known, process_up=20, imports_done=300, first_read=320)
     parts = ("interpreter", "imports", "serving", "discover", "initialize", "client")
     assert [found[part] for part in parts] == [20, 280, 20, 10, 19, 2]

@@ -167,12 +167,12 @@ def test_the_dearer_setup_with_the_cheaper_call_pays_off_where_the_costs_cross(
 
 def test_a_client_that_sets_the_pace_itself_is_named(tmp_path: Path) -> None:
     clock = CountingClock()
-    _, run = run_in_memory(tmp_path, Responder(clock, {}), clock, eras=("stateful",))
+    _, run = run_in_memory(tmp_path, Responder(clock, {}), clock, eras=("stateful",), calls=30)
     (cell,) = summary.document(run)["cells"]
     assert cell["client_bound"]  # the counting clock says 1 us passed where we computed for more
     assert any("client-bound" in each for each in cell["warnings"])
     slow = Responder(clock, {"tools/call": 10**12})
-    _, run = run_in_memory(tmp_path / "slow", slow, clock, eras=("stateful",))
+    _, run = run_in_memory(tmp_path / "slow", slow, clock, eras=("stateful",), calls=30)
     assert not summary.document(run)["cells"][0]["client_bound"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ VERSIONS = ("2026-07-28",)
 NEWEST = VERSIONS[-1]
 _PREFIX = "io.modelcontextprotocol/"
 _MARK, _MARK_END = "=?base64?", "?="
+# What a header may be called (RFC 9110, 5.6.2); a server's word is not sent without a look.
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 # The parameter that a gateway routes by, per method (2026-07-28, streamable-http: Mcp-Name).
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -103,7 +106,7 @@ def _marked(schema: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     properties = schema.get("properties") if isinstance(schema, dict) else None
     for name, child in properties.items() if isinstance(properties, dict) else ():
         header = child.get("x-mcp-header") if isinstance(child, dict) else None
-        if isinstance(header, str):
+        if isinstance(header, str) and _TOKEN.fullmatch(header):
             yield (*path, name), header
         yield from _marked(child, (*path, name))
 

@@ -143,7 +143,9 @@ class Conversation:
         http_status: int | None,
         local_port: int | None,
     ) -> None:
-        waiting = self._waiting.pop(envelope.id, None) if isinstance(envelope.id, int) else None
+        # 1.0 is the number 1 to JSON, and to a dict.
+        is_number = isinstance(envelope.id, int | float)
+        waiting = self._waiting.pop(envelope.id, None) if is_number else None  # type: ignore[arg-type]
         if waiting is None or waiting.future.done():
             known = envelope.id in self._answered
             self.recorder.count("duplicate_replies" if known else "stray_replies")

@@ -1,32 +1,27 @@
 """A ticket desk as an MCP server on the Python SDK 2: both transports, both eras, one real tool."""
 
-import argparse
-import json
 import sqlite3
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
+import flags
 import tickets
 
 
 def main() -> None:
-    """Serve on stdio, or with `--http PORT` as Streamable HTTP at http://127.0.0.1:PORT/mcp."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP instead of stdio")
-    parser.add_argument("--json", action="store_true", help="answer with JSON, not SSE")
-    parser.add_argument("--stateless", action="store_true", help="keep no session")
-    options = parser.parse_args()
-    server = desk(tickets.build())
-    if options.http is None:
+    """Serve on the transport that the command line names."""
+    asked = flags.read(__doc__)
+    server = desk(tickets.opened(asked.database))
+    if asked.http is None:
         server.run("stdio")
     else:
         server.run(
             "streamable-http",
             host="127.0.0.1",
-            port=options.http,
-            json_response=options.json,
-            stateless_http=options.stateless,
+            port=asked.http,
+            json_response=asked.json,
+            stateless_http=asked.stateless,
         )
 
 
@@ -36,18 +31,15 @@ def desk(database: sqlite3.Connection) -> MCPServer[dict[str, object]]:
         "tickets-python", version="1", log_level="ERROR"
     )
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=False, description=flags.SEARCH_TICKETS)
     async def search_tickets(query: str, status: str = "open", limit: int = 10) -> str:
-        """Find support tickets by words of their title and text, best match first."""
         try:
-            found = tickets.search(database, query, status=status, limit=limit)
+            return tickets.answer(database, query, status=status, limit=limit)
         except tickets.UnknownStatus as error:
             raise ToolError(str(error)) from error
-        return json.dumps(found, ensure_ascii=False)
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=False, description=flags.NULL)
     async def null() -> str:
-        """Answer at once with an empty text: what a call costs when the tool does nothing."""
         return ""
 
     return server

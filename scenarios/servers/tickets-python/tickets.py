@@ -1,9 +1,15 @@
-"""Support tickets made from word lists, the same for the same seed, with full-text search."""
+"""Support tickets made from word lists, the same for the same seed, with full-text search.
 
+As a program it writes them to a database file: `python tickets.py FILE`.
+"""
+
+import json
 import random
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypedDict
 
 STATUSES = ("open", "pending", "closed")
@@ -27,15 +33,40 @@ class UnknownStatus(ValueError):
     """A status that no ticket can have."""
 
 
-def build(count: int = COUNT, seed: int = SEED) -> sqlite3.Connection:
-    """A database in memory with `count` tickets; equal arguments give equal tickets."""
-    database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+def build(count: int = COUNT, seed: int = SEED, *, file: str = ":memory:") -> sqlite3.Connection:
+    """A database with `count` tickets in memory or a new file; equal arguments, equal tickets."""
+    database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
     database.executescript(SCHEMA)
     database.execute("begin")
     database.executemany("insert into ticket values (?, ?, ?, ?, ?, ?)", generate(count, seed))
     database.execute("insert into words(rowid, title, body) select id, title, body from ticket")
     database.execute("commit")
     return database
+
+
+def opened(file: Path | None) -> sqlite3.Connection:
+    """The tickets of a file that nobody writes, read without locks and kept in memory.
+
+    Without a file they are made.
+    """
+    if file is None:
+        return build()
+    database = sqlite3.connect(
+        f"{file.absolute().as_uri()}?mode=ro&immutable=1",
+        uri=True,
+        check_same_thread=False,
+        isolation_level=None,
+    )
+    database.execute(CACHE)
+    return database
+
+
+def answer(
+    database: sqlite3.Connection, query: str, *, status: str = "open", limit: int = 10
+) -> str:
+    """What `search` finds as JSON, the text that every desk answers with."""
+    found = search(database, query, status=status, limit=limit)
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
 def search(
@@ -86,6 +117,8 @@ create table ticket (
 );
 create virtual table words using fts5(title, body, content='ticket', content_rowid='id');
 """
+
+CACHE = "pragma cache_size = -65536"
 
 SEARCH = """
 select ticket.id, ticket.title, ticket.status, ticket.created, ticket.customer
@@ -189,3 +222,7 @@ LAST = (
     "Jansen", "Kim", "Lopez", "Moreau", "Nguyen", "Okafor", "Patel", "Rossi", "Sato", "Tanaka",
     "Ueda", "Varga", "Weber", "Yilmaz", "Zhang",
 )  # fmt: skip
+
+
+if __name__ == "__main__":
+    build(file=sys.argv[1]).close()
