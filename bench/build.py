@@ -25,7 +25,15 @@ def python(place: Path, lock: Path) -> None:
     """
     place.mkdir(parents=True, exist_ok=True)
     do([sys.executable, "-m", "venv", "--clear", str(place)])
-    pip = [str(python_of(place)), "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps"]
+    pip = [
+        str(python_of(place)),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "--no-deps",
+    ]
     do([*pip, "--requirement", str(lock)])
     (place / READY).touch()
 

@@ -45,9 +45,12 @@ def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
     return words
 
 
-def _verb(verbs: Any, name: str, about: str, epilog: str = "") -> argparse.ArgumentParser:
+def _verb(
+    verbs: Any, name: str, about: str, *, epilog: str = "", words: str | None = None
+) -> argparse.ArgumentParser:
     verb: argparse.ArgumentParser = verbs.add_parser(
         name,
+        usage=f"mcp-latency {name} {words}" if words else None,
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=epilog,
@@ -117,7 +120,12 @@ def _add_report(verbs: Any) -> argparse.ArgumentParser:
 
 
 def _add_trace(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(verbs, "trace", "the messages of one launch, and what the last one says")
+    verb = _verb(
+        verbs,
+        "trace",
+        "the messages of one launch, and what the last one says",
+        words="[RUN | SERVER | --url URL | -- COMMAND ARG…] [options]",
+    )
     verb.add_argument("run", nargs="?", help="a results folder, or a server of `list`")
     _add_target(verb)
     verb.add_argument("--transport", choices=("stdio", "http"), help="for a server that has both")

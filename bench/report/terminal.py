@@ -32,6 +32,7 @@ def render(
     console.print(Text(headline(document), style="bold"), soft_wrap=True)
     for grid in grids(document):
         console.print()
+        console.print(Text(grid.title, style="bold"), soft_wrap=True)
         console.print(_table(grid))
         for note in grid.notes:
             console.print(Text(f"  {note}"), soft_wrap=True)
@@ -44,7 +45,7 @@ def render(
 
 
 def _table(grid: Grid) -> Table:
-    table = Table(title=grid.title, title_justify="left", box=None, pad_edge=False, padding=(0, 2))
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
     for number, name in enumerate(grid.head):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
     for row in grid.rows:

@@ -132,7 +132,7 @@ def _lines(messages: Sequence[Message], full: bool) -> Iterator[str]:
 def _findings(messages: Sequence[Message]) -> Iterator[str]:
     counted = steps(messages)
     real = [message for message in messages if message.kind != "noise"]
-    yield f"{len(real)} messages; {_parity(counted)}"
+    yield f"{len(real)} message{'' if len(real) == 1 else 's'}; {_parity(counted)}"
     if not counted:
         yield "Nothing was exchanged: the connection was not up yet when it ended."
         return
@@ -159,8 +159,12 @@ def _said(key: tuple[str, str, str]) -> str:
 
 def _parity(counted: Sequence[tuple[Message, str]]) -> str:
     """A handshake session is odd: each request has its response, and `initialized` has none."""
-    if not any(method == "initialize" for _, method in counted):
-        return f"{len(counted)} in steps of two, as a session without a handshake has"
-    if len(counted) % 2:
-        return f"{len(counted)} in its steps, odd, as a handshake session must be"
-    return f"{len(counted)} in its steps, even: a handshake session is odd, so a line is missing"
+    count = len(counted)
+    handshake = any(method == "initialize" for _, method in counted)
+    kind = "a handshake session" if handshake else "a session without a handshake"
+    parity, due = ("odd" if count % 2 else "even"), ("odd" if handshake else "even")
+    if parity != due:
+        return f"{count} in its steps, {parity}: {kind} is {due}, so a line is missing"
+    if unanswered([message for message, _ in counted]):
+        return f"{count} in its steps, with a response still due"
+    return f"{count} in its steps, {parity}, as {kind} must be"
