@@ -77,7 +77,11 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
 
 def _add_run(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(
-        verbs, "run", "measure; writes one results folder and prints the summary", EXAMPLES
+        verbs,
+        "run",
+        "measure; writes one results folder and prints the summary",
+        epilog=EXAMPLES,
+        words="[SCENARIO…] [-- COMMAND ARG… | --url URL] [options]",
     )
     verb.add_argument("scenario", nargs="*", help="scenarios or servers of `list`, or a .toml file")
     _add_target(verb)
