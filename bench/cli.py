@@ -14,10 +14,12 @@ from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, Usag
 from bench.options import Verb, parser
 
 if TYPE_CHECKING:
+    from bench.model import Limits, Server
     from bench.prepare import Wish
 
 
 VARIED = ("session", "response", "connection", "client")
+AUDIT_ROUNDS = 3
 
 
 def entry() -> NoReturn:
@@ -58,6 +60,8 @@ def _run(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report.progress import watcher
 
+    if options.config is not None and options.server is None:
+        return _audit(options)
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
@@ -66,6 +70,63 @@ def _run(options: argparse.Namespace) -> int:
         print(f"mcp-latency: {name}: {error}", file=sys.stderr)
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from bench import audit
+    from bench.measure import loop_options
+    from bench.report import startup
+
+    document = audit.run(
+        _listed(options),
+        loop_options(),
+        rounds=options.launches or AUDIT_ROUNDS,
+        limits=_limits(options),
+    )
+    print(_as_json(document) if options.json else startup.render(document), end="")
+    return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
+
+
+def _listed(options: argparse.Namespace) -> tuple[Server, ...]:
+    """The servers of the --config file."""
+    from bench import config
+
+    file = str(options.config)
+    try:
+        text = options.config.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from error
+    return config.read_config(text, file=file, variables=os.environ)
+
+
+def _target(options: argparse.Namespace) -> Server | None:
+    """The server that --, --url or --config with --server names; UsageError where two do."""
+    from bench import config, target
+
+    named = {
+        "-- COMMAND": options.command is not None,
+        "--url": bool(options.url),
+        "--config": options.config is not None,
+    }
+    given = [word for word, there in named.items() if there]
+    if len(given) > 1:
+        raise UsageError(f"both {given[0]} and {given[1]}: name one server")
+    if options.command is not None:
+        return target.from_command(options.command)
+    if options.config is not None:
+        if options.server is None:
+            raise UsageError("--config lists several servers; name one with --server")
+        return config.choose(_listed(options), options.server, file=str(options.config))
+    if options.url:
+        headers = tuple(target.header(text) for text in options.header)
+        return target.from_url(options.url, headers)
+    return None
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    from bench.model import Limits
+
+    return Limits(call_s=options.timeout, setup_s=options.setup_timeout)
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
@@ -136,23 +197,13 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _wish(options: argparse.Namespace) -> Wish:
-    from bench import target
-    from bench.model import Limits
     from bench.prepare import Wish
 
     given = vars(options)
-    if options.command is not None and options.url:
-        raise UsageError("both --url and -- COMMAND: name one server")
-    server = None
-    if options.command is not None:
-        server = target.from_command(options.command)
-    elif options.url:
-        headers = tuple(target.header(text) for text in options.header)
-        server = target.from_url(options.url, headers)
     transport = given.get("transport") or ()
     return Wish(
         names=given.get("scenario", ()),
-        target=server,
+        target=_target(options),
         transport=(transport,) if isinstance(transport, str) else transport,
         era=options.era,
         variants={key: given[key] for key in VARIED if given.get(key)},
@@ -167,7 +218,7 @@ def _wish(options: argparse.Namespace) -> Wish:
         pin=given.get("pin", "auto"),
         probe=given.get("probe", "auto"),
         spans=given.get("spans", False),
-        limits=Limits(call_s=options.timeout, setup_s=options.setup_timeout),
+        limits=_limits(options),
     )
 
 

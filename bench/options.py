@@ -62,6 +62,10 @@ def _verb(
 def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--url", help="a server that runs already, over Streamable HTTP")
     verb.add_argument(
+        "--config", type=Path, help="a client's server list (mcpServers or servers, as JSON)"
+    )
+    verb.add_argument("--server", help="the one of --config; without it, their starts are audited")
+    verb.add_argument(
         "-H", "--header", action="append", default=[], help="'Name: value' for each request"
     )
     verb.add_argument("--era", type=_commas, default=(), help="stateful,stateless")

@@ -53,6 +53,7 @@ LAYERS = {
     "finder": 6,
     "drive": 7,
     "doctor": 6,
+    "audit": 6,
     "nothing": 0,
     "runner": 8,
     "prepare": 8,
