@@ -230,7 +230,8 @@ def _work_place(
     name: str, folder: Path | None, command: Sequence[str], words: Mapping[str, str]
 ) -> Path:
     """The working files of a recipe; another command, or files of it, means another place."""
-    filled = _filled(command, words)
+    # One interpreter has several names in its folder.
+    filled = _filled(command, {**words, "python": words.get("bin", "")})
     made_by = [word.encode() for word in filled]
     files = [folder / word for word in filled if not Path(word).is_absolute()] if folder else []
     made_by += [file.read_bytes() for file in files if file.is_file()]

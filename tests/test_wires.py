@@ -202,6 +202,26 @@ def test_odd_but_valid_lines_are_one_message_each_and_their_text_is_intact() -> 
     conversing(main)
 
 
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ("byte", "invalid_utf8: byte 0x97 at offset"),
+        ("pretty", "embedded_newline"),
+        ("lsp", "lsp_framing"),
+    ],
+)
+def test_a_reply_that_can_never_be_read_ends_its_call_with_its_name(fault: str, named: str) -> None:
+    async def main() -> None:
+        async with opened(stdio_server("broken_lines", fault)) as (session, _):
+            await ready(session)
+            broken, good = await calls(session, 2)
+            assert broken.outcome == "transport_error"
+            assert named in broken.why
+            assert good.outcome == "ok"
+
+    conversing(main)
+
+
 def test_a_message_cut_by_the_end_of_the_server_is_named_with_its_length() -> None:
     async def main() -> None:
         async with opened(stdio_server("cuts_message")) as (session, _):

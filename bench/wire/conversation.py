@@ -11,6 +11,7 @@ from bench import jsonrpc
 from bench.jsonrpc import Envelope
 from bench.model import Kind, Outcome, Outgoing, Reply
 from bench.recorder import Recorder
+from bench.wire import faults
 
 
 class Waiting:
@@ -88,8 +89,9 @@ class Conversation:
         envelope = jsonrpc.read(body)
         if envelope is None or (kind := envelope.kind) == "noise":
             self.recorder.noise_line(at_ns, body)
+            self._end_for(faults.of_line(body))
             return None
-        if kind == "response":
+        if kind == "response" and not self._unreadable(envelope, body):
             self._reply(envelope, body, at_ns, first_byte_ns, http_status, local_port)
         id = envelope.id if isinstance(envelope.id, int | float | str) else None
         method = envelope.method if isinstance(envelope.method, str) else None
@@ -100,6 +102,22 @@ class Conversation:
             return None
         self.recorder.count("server_requests")
         return Answer(jsonrpc.answer(envelope), id)
+
+    def _end_for(self, fault: str | None) -> None:
+        """A reply that can never be read ends its call now, where it is clear whose it is."""
+        if fault is not None and len(self._waiting) == 1:
+            (waiting,) = self._waiting.values()
+            self.lost_one(waiting, fault)
+
+    def _unreadable(self, envelope: Envelope, body: bytes) -> bool:
+        """Whether the text of a reply is none; its call then ends with what is wrong."""
+        fault = faults.of_text(body)
+        if fault is None:
+            return False
+        waiting = self._waiting.get(envelope.id)  # type: ignore[arg-type]
+        if waiting is not None:
+            self.lost_one(waiting, fault)
+        return True
 
     def lost(self, why: str, *, outcome: Outcome = "transport_error") -> None:
         """The connection is gone: every open request ends here, with `why`."""

@@ -2,11 +2,13 @@
 //
 // It adds a line to the SDK's modules while they are loaded, through which their classes become
 // known, and hooks those classes' prototypes; for HTTP, node:http and its sockets. A request's
-// stamps stay in memory; one write after the reply has gone puts them into the side file
-// MCP_LATENCY_PROBE + pid (layout: `bench/probe/__init__.py`).
+// stamps stay in memory until its reply has gone; then they are a record in a buffer that is
+// written to the side file MCP_LATENCY_PROBE + pid (layout: `bench/probe/__init__.py`) when it
+// is full, FLUSH_MS after its first record, and at exit. A server that is killed, by SIGTERM too,
+// leaves without the records of its last FLUSH_MS.
 //
 // Rules for every hook: never raise into the server; leave it alone where a name is missing. An
-// error is counted in the file's header.
+// error is counted in the file's header. A call pays for every closure and property here.
 'use strict';
 
 const now = process.hrtime.bigint;
@@ -19,20 +21,105 @@ const TOGGLE = process.env.MCP_LATENCY_PROBE_TOGGLE === '1';
 
 // --- the side file ------------------------------------------------------------------------------
 
-const HEADER_BYTES = 256, RECORD_BYTES = 80, SDK_AT = 96, ERROR_AT = 152, BATCH = 64;
-const CAPACITY = 48 * 1024 * 1024;
+const HEADER_BYTES = 256, RECORD_BYTES = 80, SDK_AT = 96, ERROR_AT = 152;
+const CAPACITY = 48 * 1024 * 1024, BUFFERED = 64, FLUSH_MS = 20;
 const CALL = 1, CALL_ALONE = 2, EXCHANGE = 3, OPEN = 4; // kinds of record
 const STRING_ID = 1, AUTHOR = 2, HTTP = 4, POST = 8, TOOL_CALL = 32, SDK_HANDLER = 64; // its flags
 const STDIO_HOOK = 1, HTTP_HOOK = 2, HANDLER_HOOK = 4, AUTHOR_HOOK = 8; // bits of hooks and of used
 const ZERO = 0n;
 
 const side = {
-  fd: -1, tried: false, position: HEADER_BYTES, batched: 0,
-  hooks: 0, used: 0, errors: 0, drops: 0, lastError: '', sdk: '',
-  importsDone: ZERO, listening: ZERO, firstRead: ZERO, exit: ZERO,
+  fd: -1, tried: false, position: HEADER_BYTES, hooks: 0, used: 0, errors: 0, drops: 0,
+  lastError: '', sdk: '', importsDone: ZERO, listening: ZERO, firstRead: ZERO, exit: ZERO,
 };
-const bytes = Buffer.alloc(BATCH * RECORD_BYTES);
+const bytes = Buffer.alloc(BUFFERED * RECORD_BYTES);
+const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
 const longs = new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8);
+let buffered = 0;
+let timer;
+
+// A request's stamps, shared by the hooks that it passes.
+class Entry {
+  constructor(id, flags) {
+    this.id = id;
+    this.flags = flags;
+    this.read = this.outerIn = this.in = this.out = this.outerOut = this.writing = ZERO;
+    this.port = 0;
+    this.bytesRead = 0;
+    this.key = undefined;
+  }
+}
+
+// Called after the reply has left.
+function record(kind, entry) {
+  try {
+    const word = buffered * (RECORD_BYTES / 4), long = buffered * (RECORD_BYTES / 8);
+    const own = entry.in !== ZERO;
+    const flags = entry.flags | (own ? AUTHOR : 0) | numbered(entry.id, word, long);
+    words[word] = kind | (flags << 8) | (entry.port << 16);
+    longs[long + 2] = entry.read;
+    longs[long + 3] = entry.outerIn;
+    longs[long + 4] = own ? entry.in : entry.outerIn;
+    longs[long + 5] = own ? entry.out : entry.outerOut;
+    longs[long + 6] = entry.outerOut;
+    longs[long + 7] = entry.writing;
+    buffered += 1;
+    if (buffered === BUFFERED) flush();
+    else if (buffered === 1) flushSoon();
+    const used = side.used | usedBy(kind, flags, entry);
+    if (used !== side.used || (side.firstRead === ZERO && entry.read !== ZERO)) firstUse(used, entry);
+  } catch (error) {
+    fail('record', error);
+  }
+}
+
+// An id that is no whole number is kept as its first eight bytes.
+function numbered(id, word, long) {
+  if (typeof id === 'number' && id >= 0 && Number.isSafeInteger(id)) {
+    words[word + 2] = id;
+    words[word + 3] = id / 4294967296;
+    return 0;
+  }
+  longs[long + 1] = ZERO;
+  if (id === undefined) return 0; // HTTP, where the exchange does not know it
+  bytes.write(String(id), long * 8 + 8, 8, 'utf8');
+  return STRING_ID;
+}
+
+function usedBy(kind, flags, entry) {
+  const wire = flags & HTTP ? (kind === EXCHANGE ? HTTP_HOOK : 0) : STDIO_HOOK;
+  const handler = entry.outerIn === ZERO ? 0 : HANDLER_HOOK;
+  return wire | handler | (flags & AUTHOR ? AUTHOR_HOOK | HANDLER_HOOK : 0);
+}
+
+function firstUse(used, entry) {
+  side.used = used;
+  side.firstRead = side.firstRead || entry.read;
+  writeHeader();
+}
+
+function flushSoon() {
+  if (timer === undefined) timer = setTimeout(flush, FLUSH_MS).unref();
+  else timer.refresh();
+}
+
+function flush() {
+  const count = buffered;
+  if (count === 0) return;
+  buffered = 0;
+  const size = count * RECORD_BYTES;
+  open();
+  if (side.fd >= 0 && side.position + size <= CAPACITY) {
+    try {
+      side.position += writeSync(side.fd, bytes, 0, size, side.position);
+      return;
+    } catch (error) {
+      fail('flush', error);
+    }
+  }
+  side.drops += count;
+  writeHeader();
+}
 
 function open() {
   if (side.tried) return;
@@ -40,7 +127,6 @@ function open() {
   try {
     side.fd = openSync(PREFIX + process.pid, 'w', 0o600);
     side.sdk = sdkVersion();
-    writeHeader();
   } catch {
     side.fd = -1;
   }
@@ -56,6 +142,7 @@ function cleanEnvironment() {
 }
 
 function writeHeader() {
+  open();
   if (side.fd < 0) return;
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('mcplprb', 0, 'latin1');
@@ -66,115 +153,17 @@ function writeHeader() {
   times.forEach((value, i) => header.writeBigInt64LE(value, 40 + 8 * i));
   header.write(side.sdk, SDK_AT, ERROR_AT - SDK_AT - 1, 'utf8');
   header.write(side.lastError, ERROR_AT, HEADER_BYTES - ERROR_AT - 1, 'utf8');
-  writeSync(side.fd, header, 0, HEADER_BYTES, 0);
-}
-
-// Put a request's stamps into the batch; `flush` writes it, after the reply has left.
-function record(kind, entry) {
-  if (side.batched === BATCH) flush();
-  const at = side.batched * RECORD_BYTES;
-  const long = at / 8;
-  let flags = entry.flags;
-  let used = side.used | (flags & HTTP ? (kind === EXCHANGE ? HTTP_HOOK : 0) : STDIO_HOOK);
-  if (entry.in) {
-    flags |= AUTHOR;
-    used |= AUTHOR_HOOK | HANDLER_HOOK;
-  } else if (entry.outerIn) used |= HANDLER_HOOK;
-  if (typeof entry.id === 'number') longs[long + 1] = BigInt(entry.id);
-  else if (entry.id !== undefined) {
-    longs[long + 1] = ZERO;
-    bytes.write(String(entry.id), at + 8, 8, 'utf8');
-    flags |= STRING_ID;
-  } else longs[long + 1] = ZERO;
-  bytes[at] = kind;
-  bytes[at + 1] = flags;
-  bytes.writeUInt16LE(entry.port, at + 2);
-  bytes.writeUInt32LE(0, at + 4);
-  longs[long + 2] = entry.read;
-  longs[long + 3] = entry.outerIn;
-  longs[long + 4] = entry.in || entry.outerIn;
-  longs[long + 5] = entry.in ? entry.out : entry.outerOut;
-  longs[long + 6] = entry.outerOut;
-  longs[long + 7] = entry.writing;
-  longs[long + 8] = longs[long + 9] = ZERO;
-  side.batched += 1;
-  if (used !== side.used || !side.firstRead) {
-    side.used = used;
-    side.firstRead = side.firstRead || entry.read;
-    open();
-    writeHeader();
-  }
-}
-
-function flush() {
-  const size = side.batched * RECORD_BYTES;
-  if (size === 0) return;
-  open();
-  if (side.fd >= 0 && side.position + size <= CAPACITY) {
-    try {
-      side.position += writeSync(side.fd, bytes, 0, size, side.position);
-      side.batched = 0;
-      return;
-    } catch (error) {
-      fail('flush', error);
-    }
-  }
-  side.drops += side.batched;
-  side.batched = 0;
-  writeHeaderOrNothing();
-}
-
-function fail(where, error) {
-  side.errors += 1;
-  side.lastError = `${where}: ${error}`;
-  open();
-  writeHeaderOrNothing();
-}
-
-function writeHeaderOrNothing() {
   try {
-    writeHeader();
+    writeSync(side.fd, header, 0, HEADER_BYTES, 0);
   } catch {
     side.fd = -1; // the disk is full: nothing may reach the server
   }
 }
 
-// The SDK starts serving: imports are done.
-function serving() {
-  const at = now();
-  if (side.importsDone) return;
-  side.importsDone = at;
-  open();
-  writeHeaderOrNothing();
-}
-
-function closing() {
-  for (const entry of waiting.values()) record(OPEN, entry);
-  flush();
-  side.exit = now();
-  writeHeaderOrNothing();
-}
-
-// --- hooks: put in place, taken off and put back by SIGUSR2 ---------------------------------------
-
-let active = true; // for wrappers that the SDK keeps: they cannot be taken off
-const placed = [];
-
-function place(target, name, value) {
-  const theirs = Object.getOwnPropertyDescriptor(target, name);
-  const ours = { value, writable: true, configurable: true, enumerable: theirs?.enumerable ?? false };
-  Object.defineProperty(target, name, ours);
-  placed.push({ target, name, ours, theirs });
-}
-
-function toggle() {
-  active = !active;
-  waiting.clear();
-  for (const { target, name, ours, theirs } of placed) {
-    if (active) Object.defineProperty(target, name, ours);
-    else if (theirs) Object.defineProperty(target, name, theirs);
-    else delete target[name];
-  }
+function fail(where, error) {
+  side.errors += 1;
+  side.lastError = `${where}: ${error}`;
+  writeHeader();
 }
 
 function safely(where, action) {
@@ -186,83 +175,121 @@ function safely(where, action) {
   }
 }
 
-function entryFor(id, flags) {
-  return {
-    read: ZERO, outerIn: ZERO, in: ZERO, out: ZERO, outerOut: ZERO, writing: ZERO,
-    id, flags, port: 0, start: ZERO, bytesRead: 0,
-  };
+// The SDK starts serving: imports are done.
+function serving() {
+  const at = now();
+  if (side.importsDone) return;
+  side.importsDone = at;
+  writeHeader();
+}
+
+function closing() {
+  for (const entry of waiting.values()) record(OPEN, entry);
+  flush();
+  side.exit = now();
+  if (side.tried) writeHeader(); // else no server: no file
+}
+
+// --- hooks: put in place, taken off and put back by SIGUSR2 ---------------------------------------
+
+let active = true; // for wrappers that the SDK keeps: they cannot be taken off
+const placed = [];
+
+function place(target, name, value) {
+  const theirs = target[name];
+  const own = Object.getOwnPropertyDescriptor(target, name);
+  const enumerable = own?.enumerable ?? false;
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
+  placed.push({ put: () => (target[name] = value), take: () => (target[name] = theirs) });
+}
+
+function listenTo(name, listener) {
+  const { subscribe, unsubscribe } = require('diagnostics_channel');
+  subscribe(name, listener);
+  placed.push({ put: () => subscribe(name, listener), take: () => unsubscribe(name, listener) });
+}
+
+function toggle() {
+  active = !active;
+  waiting.clear();
+  for (const { put, take } of placed) (active ? put : take)();
 }
 
 // --- entered and left: the SDK's handler, and inside it the author's function --------------------
 
 const OPEN_LIMIT = 4096; // requests without a reply that are remembered
 const waiting = new Map(); // stdio: request id -> entry, until its reply has gone
-const handling = new WeakMap(); // what stays the same in all of a request's contexts -> entry
-const ours = new WeakSet(); // the wrappers around authors' functions
+const handling = new Map(); // what a tool call's contexts have in common -> entry, until it is left
+const OURS = Symbol('mcp-latency');
 let inside = false; // in a setRequestHandler of ours: what it calls is already hooked
 let sdkRegisters = 0; // in McpServer: the handler being set is the SDK's own
 
-const idOf = (context) => context?.requestId ?? context?.mcpReq?.id;
 const keyOf = (context) => context?.mcpReq ?? context?.signal;
 
-// Run `call` between two stamps. The author's promise itself is returned: no tick is added.
-function between(entry, from, to, done, call) {
-  entry[from] = now();
-  let result;
-  try {
-    result = call();
-  } catch (error) {
-    entry[to] = now();
-    done(entry);
-    throw error;
-  }
-  if (result instanceof Promise) {
-    const settled = () => {
-      entry[to] = now();
-      done(entry);
-    };
-    result.then(settled, settled);
-  } else if (typeof result?.then === 'function') entry[from] = ZERO; // a thenable: not touched
-  else {
-    entry[to] = now();
-    done(entry);
-  }
-  return result;
-}
-
-const nothing = () => {};
-
-function handled(entry) {
-  if (entry.flags & HTTP) record(CALL_ALONE, entry); // goes out with the exchange that follows
-}
-
+// The entry of the tool call that is about to be handled; a new one over HTTP.
 function opened(context, flags) {
-  const id = idOf(context);
+  const id = context?.requestId ?? context?.mcpReq?.id;
   let entry = waiting.get(id);
-  if (entry === undefined || entry.outerIn) entry = entryFor(id, HTTP | POST);
+  if (entry === undefined || entry.outerIn !== ZERO) entry = new Entry(id, HTTP | POST);
   entry.flags |= flags | TOOL_CALL;
-  const key = keyOf(context);
-  if (key !== undefined) handling.set(key, entry);
+  entry.key = keyOf(context);
+  remember(handling, entry.key, entry);
   return entry;
 }
 
+function remember(map, key, entry) {
+  if (map.size >= OPEN_LIMIT) map.delete(map.keys().next().value);
+  map.set(key, entry);
+}
+
+function leftHandler(entry) {
+  entry.outerOut = now();
+  handling.delete(entry.key);
+  if (entry.flags & HTTP) record(CALL_ALONE, entry); // goes out with the exchange that follows
+}
+
+function leftAuthor(entry) {
+  entry.out = now();
+}
+
+// Stamp when the result is there. The promise itself is handed on: no tick is added.
+function whenDone(result, entry, left) {
+  if (result instanceof Promise) {
+    const settled = () => left(entry);
+    result.then(settled, settled);
+  } else if (typeof result?.then === 'function') return false; // a thenable: not touched
+  else left(entry);
+  return true;
+}
+
 function handlerOf(method, handler) {
-  if (typeof method === 'string' && method !== 'tools/call') return handler;
   const flags = sdkRegisters > 0 ? SDK_HANDLER : 0;
   return function probed(request, context) {
-    const name = typeof method === 'string' ? method : request?.method;
-    const entry = active && name === 'tools/call' && safely('opened', () => opened(context, flags));
-    if (!entry) return handler.apply(this, arguments);
-    return between(entry, 'outerIn', 'outerOut', handled, () => handler.apply(this, arguments));
+    const called = active && (typeof method === 'string' || request?.method === 'tools/call');
+    if (!called) return handler.apply(this, arguments);
+    const entry = opened(context, flags);
+    entry.outerIn = now();
+    let result;
+    try {
+      result = handler.apply(this, arguments);
+    } catch (error) {
+      leftHandler(entry);
+      throw error;
+    }
+    if (!whenDone(result, entry, leftHandler)) entry.outerIn = ZERO;
+    return result;
   };
 }
 
 function hookSetRequestHandler(prototype) {
   const original = prototype.setRequestHandler;
-  place(prototype, 'setRequestHandler', function setRequestHandler(...args) {
-    if (inside) return original.apply(this, args);
+  // v1: (schema, handler), where only the request tells the method. v2: (method, …, handler).
+  place(prototype, 'setRequestHandler', function setRequestHandler(method) {
+    if (inside || (typeof method === 'string' && method !== 'tools/call'))
+      return original.apply(this, arguments);
+    const args = [...arguments];
     const last = args.length - 1;
-    if (typeof args[last] === 'function') args[last] = handlerOf(args[0], args[last]);
+    if (typeof args[last] === 'function') args[last] = handlerOf(method, args[last]);
     inside = true;
     try {
       return original.apply(this, args);
@@ -275,28 +302,35 @@ function hookSetRequestHandler(prototype) {
 
 // The author's function between its two stamps. Its context is its last argument.
 function authored(callback) {
-  if (typeof callback !== 'function' || ours.has(callback)) return callback;
-  const probed = function () {
+  if (typeof callback !== 'function' || callback[OURS]) return callback;
+  const probed = function (_args, _context) {
     const entry = active ? handling.get(keyOf(arguments[arguments.length - 1])) : undefined;
-    if (entry === undefined || entry.in || entry.outerOut) return callback.apply(this, arguments);
-    return between(entry, 'in', 'out', nothing, () => callback.apply(this, arguments));
+    if (entry === undefined || entry.in !== ZERO) return callback.apply(this, arguments);
+    entry.in = now();
+    let result;
+    try {
+      result = callback.apply(this, arguments);
+    } catch (error) {
+      leftAuthor(entry);
+      throw error;
+    }
+    if (!whenDone(result, entry, leftAuthor)) entry.in = ZERO;
+    return result;
   };
-  Object.defineProperty(probed, 'name', { value: callback.name, configurable: true });
-  Object.defineProperty(probed, 'length', { value: callback.length, configurable: true });
-  ours.add(probed);
+  probed[OURS] = true;
   return probed;
 }
 
 function hookMcpServer(prototype) {
-  for (const name of ['registerTool', 'tool']) {
-    const original = prototype[name];
-    if (typeof original !== 'function') continue;
-    place(prototype, name, function (...args) {
-      args[args.length - 1] = authored(args[args.length - 1]);
-      return original.apply(this, args);
+  const { registerTool, tool: addTool, setToolRequestHandlers, executeToolHandler } = prototype;
+  place(prototype, 'registerTool', function (name, config, callback) {
+    return registerTool.call(this, name, config, authored(callback));
+  });
+  if (typeof addTool === 'function')
+    place(prototype, 'tool', function (...args) {
+      args.push(authored(args.pop()));
+      return addTool.apply(this, args);
     });
-  }
-  const { setToolRequestHandlers, executeToolHandler } = prototype;
   if (typeof setToolRequestHandlers === 'function')
     place(prototype, 'setToolRequestHandlers', function () {
       sdkRegisters += 1;
@@ -307,12 +341,11 @@ function hookMcpServer(prototype) {
       }
     });
   if (typeof executeToolHandler === 'function')
-    place(prototype, 'executeToolHandler', function (tool, args, context) {
+    place(prototype, 'executeToolHandler', function (tool) {
       const handler = tool?.handler; // one set by an update is not ours: its caller is timed
-      const known = typeof handler !== 'function' || ours.has(handler);
-      const entry = known ? undefined : handling.get(keyOf(context));
-      if (entry === undefined || entry.in) return executeToolHandler.apply(this, arguments);
-      return between(entry, 'in', 'out', nothing, () => executeToolHandler.apply(this, arguments));
+      if (typeof handler !== 'function' || handler[OURS])
+        return executeToolHandler.apply(this, arguments);
+      return authored(executeToolHandler).apply(this, arguments);
     });
   side.hooks |= AUTHOR_HOOK;
 }
@@ -320,7 +353,8 @@ function hookMcpServer(prototype) {
 // --- stdio ---------------------------------------------------------------------------------------
 
 let chunkAt = ZERO; // when the chunk was handed over whose lines are being parsed
-let sending = null; // the entry whose reply is being written
+let sending; // the entry whose reply is being written
+let output; // the stream that replies are written to
 
 function hookReadBuffer(prototype) {
   const { append, readMessage } = prototype;
@@ -331,10 +365,9 @@ function hookReadBuffer(prototype) {
   place(prototype, 'readMessage', function () {
     const message = readMessage.call(this);
     if (message?.id !== undefined && message.method !== undefined) {
-      if (waiting.size >= OPEN_LIMIT) waiting.delete(waiting.keys().next().value);
-      const entry = entryFor(message.id, 0);
+      const entry = new Entry(message.id, 0);
       entry.read = chunkAt;
-      waiting.set(message.id, entry);
+      remember(waiting, message.id, entry);
     }
     return message;
   });
@@ -350,17 +383,15 @@ function hookStdio(prototype) {
     const reply = message?.id !== undefined && message.method === undefined;
     const entry = reply ? waiting.get(message.id) : undefined;
     if (entry === undefined) return send.apply(this, arguments);
-    safely('stdout', () => hookOutput(this._stdout ?? process.stdout));
+    const stream = this._stdout ?? process.stdout;
+    if (stream !== output) safely('stdout', () => hookOutput(stream));
     sending = entry;
     try {
       return send.apply(this, arguments);
     } finally {
-      sending = null;
+      sending = undefined;
       waiting.delete(message.id);
-      safely('record', () => {
-        record(CALL, entry);
-        flush();
-      });
+      record(CALL, entry);
     }
   });
   side.hooks |= STDIO_HOOK;
@@ -369,11 +400,12 @@ function hookStdio(prototype) {
 const outputs = new WeakSet();
 
 function hookOutput(stream) {
+  output = stream;
   if (outputs.has(stream)) return;
   outputs.add(stream);
   const { write } = stream;
   place(stream, 'write', function () {
-    if (sending !== null && !sending.writing) sending.writing = now();
+    if (sending !== undefined && sending.writing === ZERO) sending.writing = now();
     return write.apply(this, arguments);
   });
 }
@@ -386,30 +418,30 @@ let httpHooked = false, socketsHooked = false;
 function hookHttp() {
   if (httpHooked) return;
   httpHooked = true;
-  const net = require('net');
-  const channel = require('diagnostics_channel');
-  const { listen } = net.Server.prototype;
-  place(net.Server.prototype, 'listen', function () {
+  const { prototype } = require('net').Server;
+  const { listen } = prototype;
+  place(prototype, 'listen', function () {
     if (!side.listening) {
       serving();
       this.once('listening', () => {
         side.listening = side.listening || now();
-        writeHeaderOrNothing();
+        writeHeader();
       });
     }
     return listen.apply(this, arguments);
   });
-  channel.subscribe('http.server.request.start', (event) => active && requested(event));
-  channel.subscribe('http.server.response.finish', (event) => active && responded(event));
+  listenTo('http.server.request.start', requested);
+  listenTo('http.server.response.finish', responded);
   side.hooks |= HTTP_HOOK;
 }
 
+// `read` is the start, unless more is read from the socket before the body is complete.
 function requested({ request, socket }) {
   const start = now();
   if (!socketsHooked) safely('sockets', hookSockets);
   if (request.method !== 'POST') return;
-  const entry = entryFor(undefined, HTTP | POST);
-  entry.start = start;
+  const entry = new Entry(undefined, HTTP | POST);
+  entry.read = start;
   entry.bytesRead = socket.bytesRead;
   entry.port = socket.remotePort ?? 0;
   request[EXCHANGED] = socket[EXCHANGED] = entry;
@@ -423,16 +455,17 @@ function hookSockets() {
   const { _writeGeneric } = Socket.prototype;
   place(IncomingMessage.prototype, 'push', function (chunk, encoding) {
     // The end of a body that came with its head is told after the server's first steps: too late.
-    const entry = chunk === null ? this[EXCHANGED] : undefined;
-    if (entry !== undefined && !entry.read)
-      entry.read = this.socket?.bytesRead === entry.bytesRead ? entry.start : now();
+    if (chunk === null) {
+      const entry = this[EXCHANGED];
+      if (entry !== undefined && this.socket?.bytesRead !== entry.bytesRead) entry.read = now();
+    }
     return push.call(this, chunk, encoding);
   });
   if (typeof _writeGeneric !== 'function') return;
-  place(Socket.prototype, '_writeGeneric', function (writev, data) {
+  place(Socket.prototype, '_writeGeneric', function (writev, data, encoding, callback) {
     const entry = this[EXCHANGED];
     if (entry !== undefined && carries(writev, data)) entry.writing = now();
-    return _writeGeneric.apply(this, arguments);
+    return _writeGeneric.call(this, writev, data, encoding, callback);
   });
 }
 
@@ -446,11 +479,7 @@ function responded({ request, socket }) {
   const entry = request[EXCHANGED];
   if (entry === undefined) return;
   if (socket[EXCHANGED] === entry) socket[EXCHANGED] = undefined;
-  safely('exchange', () => {
-    entry.read = entry.read || entry.start;
-    record(EXCHANGE, entry);
-    flush();
-  });
+  record(EXCHANGE, entry);
 }
 
 // --- finding the SDK's classes -------------------------------------------------------------------

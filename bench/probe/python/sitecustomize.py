@@ -6,7 +6,8 @@ while they are imported, keeps the stamps of each request in memory, and writes 
 the reply has gone to the side file MCP_LATENCY_PROBE + pid (layout: `bench/probe/__init__.py`).
 
 Rules for every hook: resolve all names first, then patch; never raise into the server; leave the
-server alone where a name is missing. An error is counted in the file's header.
+server alone where a name is missing. An error is counted in the file's header. A call pays for
+every frame, closure and coroutine here: what can wait is done after its reply has gone.
 """
 
 from time import perf_counter_ns as clock
@@ -25,14 +26,16 @@ TOGGLE = os.environ.get("MCP_LATENCY_PROBE_TOGGLE") == "1"
 # --- the side file -------------------------------------------------------------------------------
 
 HEADER = Struct("<8sHHHHIIIIII7q")
-RECORD = Struct("<BBHI9q")
-HEADER_BYTES, SDK_AT, ERROR_AT = 256, 96, 152
+RECORD = Struct("<BBH4x9q")
+HEADER_BYTES, RECORD_BYTES, SDK_AT, ERROR_AT = 256, 80, 96, 152
 MAGIC, FORMAT, PYTHON = b"mcplprb\0", 1, 1
 CAPACITY, GROWTH = 48 << 20, 1 << 20
 
 CALL, CALL_ALONE, EXCHANGE, OPEN = 1, 2, 3, 4  # kinds of record
 STRING_ID, AUTHOR, HTTP, POST, TOOL_CALL, SDK_HANDLER = 1, 2, 4, 8, 32, 64  # flags of a record
 STDIO_HOOK, HTTP_HOOK, HANDLER_HOOK, AUTHOR_HOOK = 1, 2, 4, 8  # bits of hooks and of used
+
+pack = RECORD.pack_into
 
 # A request's stamps, in a list that the hooks share.
 READ, OUTER_IN, IN, OUT, OUTER_OUT, WRITING, ID, PORT, FLAGS, ALONE = range(10)
@@ -49,7 +52,8 @@ class SideFile:
         self.map = None
         self.tried = False
         self.reserved = 0
-        self.slots = count()
+        self.places = count(HEADER_BYTES, RECORD_BYTES)
+        self.known = set()  # kinds and flags of the records so far
         self.hooks = self.used = self.errors = self.drops = 0
         self.imports_done = self.listening = self.first_read = self.exit = 0
         self.last_error = ""
@@ -82,41 +86,48 @@ class SideFile:
     def write_header(self):
         if self.map is None:
             return
-        numbers = (FORMAT, HEADER_BYTES, RECORD.size, PYTHON, os.getpid(), self.hooks, self.used)
+        numbers = (FORMAT, HEADER_BYTES, RECORD_BYTES, PYTHON, os.getpid(), self.hooks, self.used)
         times = (PROCESS_UP, self.imports_done, self.listening, self.first_read, self.exit, 0, 0)
         HEADER.pack_into(self.map, 0, MAGIC, *numbers, self.errors, self.drops, 0, *times)
         if self.last_error:
             text = self.last_error.encode("utf-8", "replace")[: HEADER_BYTES - ERROR_AT - 1]
             self.map[ERROR_AT : ERROR_AT + len(text)] = text
 
-    def record(self, kind, entry, size=0):
+    def record(self, kind, entry):
         """Write one request's stamps. Called after the reply has left; never raises."""
         try:
-            if not self.tried:
-                self.open()
             if self.map is None:
-                return
-            at = HEADER_BYTES + next(self.slots) * RECORD.size
-            if at + RECORD.size > self.reserved and not self.grown(at + RECORD.size):
+                self.open()
+                if self.map is None:
+                    return
+            at = next(self.places)
+            if at + RECORD_BYTES > self.reserved and not self.grown(at + RECORD_BYTES):
                 return
             read, outer_in, entered, left, outer_out, writing, number, port, flags, _ = entry
-            used = self.used | (HTTP_HOOK if flags & HTTP else STDIO_HOOK if read else 0)
             if entered:
                 flags |= AUTHOR
-                used |= AUTHOR_HOOK | HANDLER_HOOK
-            elif outer_in:
+            else:
                 entered, left = outer_in, outer_out
-                used |= HANDLER_HOOK
             if number.__class__ is not int:
                 number, flags = packed_id(number, flags)
             stamps = (read, outer_in, entered, left, outer_out, writing, 0, 0)
-            RECORD.pack_into(self.map, at, kind, flags, port, size, number, *stamps)
-            if used != self.used or not self.first_read:
-                self.used = used
-                self.first_read = self.first_read or read
-                self.write_header()
+            pack(self.map, at, kind, flags, port, number, *stamps)
+            if (kind, flags) not in self.known:
+                self.first_of(kind, flags, read)
         except Exception as error:
             self.fail("record", error)
+
+    def first_of(self, kind, flags, read):
+        """Tell in the header which hooks have been seen at work."""
+        self.known.add((kind, flags))
+        if kind != CALL_ALONE:
+            self.used |= HTTP_HOOK if flags & HTTP else STDIO_HOOK
+        if flags & TOOL_CALL:
+            self.used |= HANDLER_HOOK
+        if flags & AUTHOR:
+            self.used |= AUTHOR_HOOK
+        self.first_read = self.first_read or read
+        self.write_header()
 
     def grown(self, end):
         while self.reserved < end:
@@ -179,6 +190,7 @@ def installed_sdks():
 side = SideFile()
 waiting = {}  # stdio: request id -> entry, until its reply has gone
 current = ContextVar("mcp_latency_probe", default=None)  # the entry of the request being handled
+EXCHANGE_KEY, KEPT = "mcp_latency.probe", "_mcp_latency_probe"  # in a scope, on a server
 MISSING = object()
 placed = []  # every hook: (object, attribute, ours, theirs); what SIGUSR2 takes off and puts on
 active = True  # for wrappers that the SDK keeps: they cannot be taken off
@@ -201,32 +213,33 @@ def origin(handler):
 def opened(request_id, request, flags):
     """The entry of a tool call that is about to be handled; a fresh one where none was read."""
     try:
-        if request is not None:
-            entry = request.scope.get("mcp_latency.probe")
-            flags |= HTTP | POST
-        else:
+        if request is None:
             entry = waiting.get(request_id)
+        else:
+            entry = request.scope.get(EXCHANGE_KEY)
+            flags |= HTTP | POST
         if entry is None or entry[OUTER_IN]:
             entry = [0, 0, 0, 0, 0, 0, None, 0, 0, True]
         entry[ID] = request_id
         entry[FLAGS] |= flags | TOOL_CALL
-        return entry
     except Exception as error:
         side.fail("opened", error)
-        return [0, 0, 0, 0, 0, 0, request_id, 0, TOOL_CALL, True]
-
-
-async def bracketed(entry, handler, *arguments):
-    """Run the SDK's handler between its two stamps."""
-    token = current.set(entry)
+        entry = [0, 0, 0, 0, 0, 0, request_id, 0, TOOL_CALL, True]
+    current.set(entry)  # in the request's own context; once it is left it counts no more
     entry[OUTER_IN] = clock()
-    try:
-        return await handler(*arguments)
-    finally:
-        entry[OUTER_OUT] = clock()
-        current.reset(token)
-        if entry[ALONE]:  # nobody holds this entry until the reply goes
-            side.record(CALL_ALONE, entry)
+    return entry
+
+
+def left(entry):
+    entry[OUTER_OUT] = clock()
+    if entry[ALONE]:  # nobody holds this entry until the reply goes
+        side.record(CALL_ALONE, entry)
+
+
+def awaiting():
+    """The entry of the tool call whose author's function has not been entered; or None."""
+    entry = current.get()
+    return None if entry is None or entry[IN] or entry[OUTER_OUT] else entry
 
 
 def timed(function, is_async):
@@ -234,8 +247,8 @@ def timed(function, is_async):
     if is_async:
 
         async def probed(*args, **kwargs):
-            entry = current.get()
-            if entry is None or entry[IN] or entry[OUTER_OUT]:
+            entry = awaiting()
+            if entry is None:
                 return await function(*args, **kwargs)
             entry[IN] = clock()
             try:
@@ -245,8 +258,8 @@ def timed(function, is_async):
     else:
 
         def probed(*args, **kwargs):
-            entry = current.get()
-            if entry is None or entry[IN] or entry[OUTER_OUT]:
+            entry = awaiting()
+            if entry is None:
                 return function(*args, **kwargs)
             entry[IN] = clock()
             try:
@@ -275,12 +288,14 @@ def hook_entries(server, entry_class):
         entry = find(self, method)
         if method != "tools/call" or entry is None:
             return entry
+        kept = self.__dict__.get(KEPT)
+        return kept[1] if kept is not None and kept[0] is entry else keep(self, entry)
+
+    def keep(self, entry):
         try:
-            kept = self.__dict__.get("_mcp_latency_probe")
-            if kept is None or kept[0] is not entry:
-                kept = (entry, entry_class(entry.params_type, around(entry.handler)))
-                self.__dict__["_mcp_latency_probe"] = kept
-            return kept[1]
+            ours = entry_class(entry.params_type, around(entry.handler))
+            self.__dict__[KEPT] = (entry, ours)
+            return ours
         except Exception as error:
             side.fail("get_request_handler", error)
             return entry
@@ -288,8 +303,12 @@ def hook_entries(server, entry_class):
     def around(handler):
         flags = origin(handler)
 
-        def probed(ctx, params):
-            return bracketed(opened(ctx.request_id, ctx.request, flags), handler, ctx, params)
+        async def probed(ctx, params):
+            entry = opened(ctx.request_id, ctx.request, flags)
+            try:
+                return await handler(ctx, params)
+            finally:
+                left(entry)
 
         return probed
 
@@ -320,7 +339,10 @@ def hook_decorator(server, request_ctx):
             if context is None:
                 return await function(*args, **kwargs)
             entry = opened(context.request_id, getattr(context, "request", None), flags)
-            return await bracketed(entry, function, *args, **kwargs)
+            try:
+                return await function(*args, **kwargs)
+            finally:
+                left(entry)
 
         return probed
 
@@ -393,7 +415,7 @@ def hook_stdio(module):
     class Text(base):
         def __init__(self, *args, **kwargs):
             base.__init__(self, *args, **kwargs)
-            self.line, self.early = "", 0
+            self.line, self.early = None, 0
             side.serving()
 
     def readline(self, *args):
@@ -402,20 +424,19 @@ def hook_stdio(module):
         return line
 
     def write(self, text):
-        try:
-            self.line = text
-            self.early = clock() if len(text) * 4 >= CHUNK and leaves_at_once(text) else 0
-        except Exception as error:
-            side.fail("write", error)
+        self.line = text
+        if text.__class__ is str and len(text) * 4 >= CHUNK and leaves_at_once(text):
+            self.early = clock()
         return base_write(self, text)
 
     def flush(self):
         now = clock()
         result = base_flush(self)
         text = self.line
-        if text:
-            self.line = ""
+        if text is not None:
+            self.line = None
             replied(text, self.early or now)
+            self.early = 0
         return result
 
     place(module, name, Text)
@@ -436,7 +457,8 @@ def hook_stdio(module):
 
 
 def leaves_at_once(text):
-    return len(text) >= CHUNK or (not text.isascii() and len(text.encode()) >= CHUNK)
+    size = len(text)
+    return size >= CHUNK or (not text.isascii() and len(text.encode("utf-8", "replace")) >= CHUNK)
 
 
 def arrived(message, read):
@@ -471,7 +493,7 @@ def replied(text, writing):
             entry = waiting.pop(request_id, None)
             if entry is not None:
                 entry[WRITING] = writing
-                side.record(CALL, entry, len(text))
+                side.record(CALL, entry)
     except Exception as error:
         side.fail("replied", error)
 
@@ -479,58 +501,60 @@ def replied(text, writing):
 # --- HTTP: uvicorn's two protocols ----------------------------------------------------------------
 
 
+class Stamped:
+    """A connection's transport, lent to one exchange: stamps what is handed to the system."""
+
+    def __init__(self, transport, entry, finish):
+        self.write_on = transport.write
+        self.transport, self.entry, self.finish = transport, entry, finish
+
+    def __getattr__(self, name):
+        return getattr(self.transport, name)
+
+    def write(self, data):
+        if len(data) > 5 or not self.entry[WRITING]:  # five bytes end a chunked body
+            self.entry[WRITING] = clock()
+        self.write_on(data)
+
+    def finished(self):
+        """The response is complete. A call still running (HTTP+SSE, 202) gets its own record."""
+        self.finish()
+        entry = self.entry
+        if entry[OUTER_OUT]:
+            side.record(CALL, entry)
+        else:
+            entry[ALONE] = True
+            alone = [entry[READ], 0, 0, 0, 0, entry[WRITING], None, entry[PORT], HTTP | POST, False]
+            side.record(EXCHANGE, alone)
+
+
 def hook_uvicorn(module):
     """`h11_impl` or `httptools_impl`: when a body is complete, and each piece handed to the system.
 
-    The entry travels in the request's scope, so the tool call finds it, whatever task runs it.
+    The application's task starts after `data_received` has returned. The entry travels in the
+    request's scope, so the tool call finds it, whatever task runs it.
     """
     protocol = getattr(module, "H11Protocol", None) or module.HttpToolsProtocol
-    cycle = module.RequestResponseCycle
-    receive, send = protocol.data_received, cycle.send
-    arrival = [0, 0]
+    receive = protocol.data_received
 
     def data_received(self, data):
-        arrival[0] = clock()
-        client = self.client
-        arrival[1] = client[1] if client else 0
-        return receive(self, data)
-
-    def more_body(self):
-        return self.__dict__["more_body"]
-
-    def set_more_body(self, value):
-        self.__dict__["more_body"] = value
-        if value is False and self.scope["method"] == "POST":
-            entry = [arrival[0], 0, 0, 0, 0, 0, None, arrival[1], HTTP | POST, False]
-            self.__dict__["mcp_latency"] = self.scope["mcp_latency.probe"] = entry
-
-    async def probed_send(self, message):
-        entry = self.__dict__.get("mcp_latency")
-        if entry is None:
-            return await send(self, message)
-        body = message.get("body")
-        if body or not entry[WRITING]:  # an empty last piece is only the terminator
-            entry[WRITING] = clock()
-        result = await send(self, message)
-        if message["type"] == "http.response.body" and not message.get("more_body"):
-            del self.__dict__["mcp_latency"]
-            exchanged(entry, len(body or b""))
-        return result
+        read = clock()
+        receive(self, data)
+        try:
+            cycle = self.cycle
+            if cycle is None or cycle.more_body or cycle.transport is not self.transport:
+                return  # no request, not its end, or its end was seen before
+            if cycle.scope["method"] == "POST" and not cycle.response_complete:
+                port = self.client[1] if self.client else 0
+                entry = [read, 0, 0, 0, 0, 0, None, port, HTTP | POST, False]
+                stamped = Stamped(cycle.transport, entry, cycle.on_response)
+                cycle.scope[EXCHANGE_KEY] = entry
+                cycle.transport, cycle.on_response = stamped, stamped.finished
+        except Exception as error:
+            side.fail("data_received", error)
 
     place(protocol, "data_received", data_received)
-    place(cycle, "more_body", property(more_body, set_more_body))
-    place(cycle, "send", probed_send)
     side.hooks |= HTTP_HOOK
-
-
-def exchanged(entry, size):
-    """A response is complete. A call still running (HTTP+SSE, 202) gets a record of its own."""
-    if entry[OUTER_OUT]:
-        side.record(CALL, entry, size)
-    else:
-        entry[ALONE] = True
-        alone = [entry[READ], 0, 0, 0, 0, entry[WRITING], None, entry[PORT], entry[FLAGS], False]
-        side.record(EXCHANGE, alone, size)
 
 
 def hook_startup(module):

@@ -9,6 +9,7 @@ const { values: flags } = parseArgs({
     database: { type: 'string' },
     http: { type: 'string' },
     json: { type: 'boolean', default: false },
+    sse: { type: 'boolean', default: false },
     stateless: { type: 'boolean', default: false },
   },
 });

@@ -17,9 +17,10 @@ if (flags.http === undefined) {
   const { serveStdio } = require('@modelcontextprotocol/server/stdio');
   serveStdio(desk, { legacy: 'serve' });
 } else {
-  // This entry of the SDK keeps no session in either era, and makes a server for each request.
+  // This entry of the SDK keeps no session in either era and makes a server for each request; it
+  // answers the stateful era with SSE whatever it is asked for.
   const { toNodeHandler } = require('@modelcontextprotocol/node');
   const { createMcpHandler } = require('@modelcontextprotocol/server');
-  const responseMode = flags.json ? 'json' : undefined;
+  const responseMode = flags.sse ? 'sse' : undefined;
   listen(toNodeHandler(createMcpHandler(desk, { legacy: 'stateless', responseMode })));
 }
