@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
@@ -83,7 +83,7 @@ def _audit(options: argparse.Namespace) -> int:
         rounds=options.launches or AUDIT_ROUNDS,
         limits=_limits(options),
     )
-    print(_as_json(document) if options.json else startup.render(document), end="")
+    _say(document, startup.render, as_json=options.json)
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
@@ -173,16 +173,9 @@ def _trace(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from bench import measure
+    from bench.report import listing
 
-    known = measure.known()
-    if options.json:
-        print(_as_json(known))
-        return FINE
-    for kind in ("scenarios", "servers"):
-        print(f"{kind}:")
-        for each in known[kind]:
-            lacks = f" ({each['missing']})" if each.get("missing") else ""
-            print(f"  {each['name']:<18} {each['about']}{lacks}")
+    _say(measure.known(), listing.render, as_json=options.json)
     return FINE
 
 
@@ -192,7 +185,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from bench.report import health
 
     document = doctor.run(loop_options())
-    print(_as_json(document) if options.json else health.render(document), end="")
+    _say(document, health.render, as_json=options.json)
     return FINE
 
 
@@ -234,6 +227,15 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     width = shutil.get_terminal_size((160, 24)).columns
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     print(terminal.render(document, width=width, colour=colour, plain=plain), end="")
+
+
+def _say(
+    document: Mapping[str, Any],
+    render: Callable[[Mapping[str, Any]], str],
+    *,
+    as_json: bool,
+) -> None:
+    print(f"{_as_json(document)}\n" if as_json else render(document), end="")
 
 
 def _as_json(document: object) -> str:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from bench import catalog, finder, host, needs, redact, runner, store, summary, tables
+from bench import catalog, finder, host, needs, prepare, redact, runner, store, summary, tables
 from bench.drive import Watcher
 from bench.errors import BenchError, UsageError, nearest
-from bench.model import ERAS, Cell, Message, Server, Turn
-from bench.prepare import Prepared, Wish, prepare, words_of
+from bench.model import Message, Server, Turn
+from bench.prepare import Prepared, Wish, words_of
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.runner import Ended
@@ -50,7 +50,7 @@ def measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
 
 
 async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
-    prepared = await prepare(wish)
+    prepared = await prepare.prepare(wish)
     path = store.create(out, prepared.name)
     secrets = [each for one in prepared.job.servers.values() for each in redact.secrets_of(one)]
     writer = store.Writer(path, _meta(prepared), secrets=secrets)
@@ -115,16 +115,7 @@ def trace(wish: Wish, name: str | None, cell: str | None) -> Traced:
 
 async def _trace(server: Server, wish: Wish) -> Traced:
     """Connect, discover and call once; whatever stops it, what was exchanged is shown."""
-    transport = next(iter(wish.transport), server.transports[0])
-    era = next(iter(wish.era), server.eras[0] if server.eras else ERAS[0])
-    made = Cell(
-        name="trace",
-        scenario="trace",
-        server=server.name,
-        transport=transport,  # type: ignore[arg-type]
-        era=era,  # type: ignore[arg-type]
-        protocol_version=wish.protocol,
-    )
+    made = prepare.one_cell(server, wish)
     recorder = Recorder(Turn(cell=made, launch=0, round=0), keep_bodies=True)
     environment = Environment(words=words_of(server), limit_s=wish.limits.setup_s)
     error = None
@@ -132,7 +123,8 @@ async def _trace(server: Server, wish: Wish) -> Traced:
         async with launch(server, made, recorder, environment, wish.limits) as session:
             await session.open()
             tools = await session.tools()
-            asked = finder.choose(tools, wish.tool, wish.arguments or {})
+            asked = prepare.known_call(server, wish)
+            asked = asked or finder.choose(tools, wish.tool, wish.arguments or {})
             reply = await session.call(session.request(asked.tool, asked.arguments))
             error = f"{reply.why}{await session.why_gone()}" if reply.received_ns is None else None
     except UsageError:

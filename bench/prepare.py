@@ -138,6 +138,30 @@ async def explore(server: Server, wish: Wish) -> Scenario:
     )
 
 
+def one_cell(server: Server, wish: Wish) -> Cell:
+    """The one cell to trace: what was asked for, else the server's first; UsageError if none."""
+    transports = _named(wish.transport, server.transports, "--transport") or server.transports
+    eras = _named(wish.era, ERAS, "--era") or server.eras
+    if wish.protocol:
+        eras = (_era_of(wish.protocol),)
+    return Cell(
+        name="trace",
+        scenario="trace",
+        server=server.name,
+        transport=transports[0],
+        era=eras[0],
+        protocol_version=wish.protocol,
+    )
+
+
+def known_call(server: Server, wish: Wish) -> ToolCall | None:
+    """The call of the scenario that is named like a server, unless another tool was asked for."""
+    if wish.tool is not None or server.folder is None or wish.target is not None:
+        return None
+    path = catalog.scenario_files().get(server.name)
+    return None if path is None else catalog.scenario(server.name).call[0]
+
+
 def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
     """The scenario with what the user said on the command line put over it."""
     changes: dict[str, Any] = dict(QUICK) if wish.quick else {}

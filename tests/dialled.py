@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import anyio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +30,7 @@ HERE = Path(__file__).parent / "servers"
 CLIENT_POINTS = ("sent", "written", "first_byte", "received", "decoded")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 APART = host.placement("auto")
+SETTLED_S = 0.1
 LIMITS = Limits(call_s=60.0, setup_s=60.0)
 Where: TypeAlias = tuple[Transport, EraName]
 Dials: TypeAlias = Mapping[str, int]
@@ -115,6 +117,8 @@ async def opened(
         await session.tools()
         recorder.mark("ready")
         yield session, recorder
+        if side_files is not None:
+            await anyio.sleep(SETTLED_S)  # Node's records are written late, and lost by SIGTERM
 
 
 async def drive(

@@ -96,8 +96,10 @@ def _inside(name: str, where: Where, label: str) -> Iterator[Row]:
         if name != "none":
             yield _agreement(calls, dial, label)
     parts = np.stack([calls.durations[part] for part in PARTS])
-    disorder = int((parts < 0).any(axis=0).sum()) + calls.seen.disordered
+    missing = int((parts == MISSING).any(axis=0).sum()) - calls.seen.disordered
+    disorder = int(((parts < 0) & (parts != MISSING)).any(axis=0).sum()) + calls.seen.disordered
     yield Row(f"{label}: calls out of order", disorder, 0, f"of {len(calls.turned)}")
+    yield Row(f"{label}: calls without every stamp", missing, 0, f"of {len(calls.turned)}")
 
 
 def _from_outside(where: Where, label: str) -> Iterator[Row]:

@@ -26,7 +26,7 @@ TOGGLE = os.environ.get("MCP_LATENCY_PROBE_TOGGLE") == "1"
 # --- the side file -------------------------------------------------------------------------------
 
 HEADER = Struct("<8sHHHHIIIIII7q")
-RECORD = Struct("<BBH4x9q")
+RECORD = Struct("<I4x7q")  # kind, flags and port in one; what follows stays 0
 HEADER_BYTES, RECORD_BYTES, SDK_AT, ERROR_AT = 256, 80, 96, 152
 MAGIC, FORMAT, PYTHON = b"mcplprb\0", 1, 1
 CAPACITY, GROWTH = 48 << 20, 1 << 20
@@ -110,16 +110,17 @@ class SideFile:
                 entered, left = outer_in, outer_out
             if number.__class__ is not int:
                 number, flags = packed_id(number, flags)
-            stamps = (read, outer_in, entered, left, outer_out, writing, 0, 0)
-            pack(self.map, at, kind, flags, port, number, *stamps)
-            if (kind, flags) not in self.known:
+            form = kind | flags << 8
+            head = form | port << 16
+            pack(self.map, at, head, number, read, outer_in, entered, left, outer_out, writing)
+            if form not in self.known:
                 self.first_of(kind, flags, read)
         except Exception as error:
             self.fail("record", error)
 
     def first_of(self, kind, flags, read):
         """Tell in the header which hooks have been seen at work."""
-        self.known.add((kind, flags))
+        self.known.add(kind | flags << 8)
         if kind != CALL_ALONE:
             self.used |= HTTP_HOOK if flags & HTTP else STDIO_HOOK
         if flags & TOOL_CALL:
@@ -400,6 +401,7 @@ def hook_function_tool(module):
 # --- stdio: lines read and written by the SDK's text layer ----------------------------------------
 
 REPLY = '{"jsonrpc":"2.0","id":'
+REPLY_LENGTH = len(REPLY)
 CHUNK = 8192  # the text layer hands longer texts on at once, shorter ones when flushed
 OPEN_LIMIT = 4096  # requests without a reply that are remembered
 
@@ -480,16 +482,15 @@ def arrived(message, read):
 def replied(text, writing):
     """A line has gone. Only a reply has this form; requests and notifications of ours do not."""
     try:
-        if not text.startswith(REPLY):
+        if text[:REPLY_LENGTH] != REPLY:
             return
-        start = len(REPLY)
-        if text[start] == '"':
-            end = text.find('"', start + 1) + 1
-            request_id = text[start + 1 : end - 1]
+        if text[REPLY_LENGTH] == '"':
+            end = text.find('"', REPLY_LENGTH + 1) + 1
+            request_id = text[REPLY_LENGTH + 1 : end - 1]
         else:
-            end = text.find(",", start)
-            request_id = int(text[start:end])
-        if text.startswith((',"result"', ',"error"'), end):
+            end = text.find(",", REPLY_LENGTH)
+            request_id = int(text[REPLY_LENGTH:end])
+        if text[end : end + 3] in (',"r', ',"e'):  # result, error; not method
             entry = waiting.pop(request_id, None)
             if entry is not None:
                 entry[WRITING] = writing
