@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --generate-hash
 SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check servers lock
+.PHONY: help setup run check servers lab lock
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -43,7 +43,10 @@ run: setup ## Measure the ticket server on every transport and era
 servers: setup ## Install every server that a recipe names, outside the source tree
 	$(BIN)/python -m bench.needs
 
-check: setup servers ## The whole gate, as CI runs it
+lab: setup # The SDKs that the probe is tested on, outside the source tree
+	$(BIN)/python -m tests.probe.lab
+
+check: setup servers lab ## The whole gate, as CI runs it
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
