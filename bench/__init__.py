@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,3 +20,10 @@ def load(path: str | Path) -> LoadedRun:
     from bench.frames import LoadedRun
 
     return LoadedRun(path)
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`bench.plots`, imported when it is asked for: matplotlib takes half a second."""
+    if name == "plots":
+        return importlib.import_module("bench.plots")
+    raise AttributeError(f"module 'bench' has no attribute {name!r}")

@@ -71,11 +71,17 @@ class BreakEven(NamedTuple):
 
 
 def pairs(sides: Sequence[Side], axes: Sequence[str]) -> Iterator[Pair]:
-    """Every pair of cells that differ in one label, the earlier one as base."""
+    """Every pair of cells that differ in one label that both have, the earlier one as base.
+
+    A label that only one has means nothing in the other (`response` over a pipe). Cells that were
+    asked to differ but were seen to be alike are no pair.
+    """
     for axis in axes:
         for at, base in enumerate(sides):
             for head in sides[at + 1 :]:
-                if _differing(base.labels, head.labels) == (axis,):
+                if _differing(base.labels, head.labels, both=True) == (axis,) and _seen_apart(
+                    axis, base, head
+                ):
                     implied = (axis, *IMPLIED.get(axis, ()))
                     also = tuple(x for x in _differing(base.seen, head.seen) if x not in implied)
                     yield Pair(axis, base, head, also)
@@ -157,8 +163,16 @@ def _compared(
     return Compared(pair, segment, shift, p_adjusted, verdict, len(ratios), seen)
 
 
-def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(key for key in {**base, **head} if base.get(key) != head.get(key))
+def _differing(
+    base: Mapping[str, str], head: Mapping[str, str], *, both: bool = False
+) -> tuple[str, ...]:
+    keys = [key for key in base if key in head] if both else [*{**base, **head}]
+    return tuple(key for key in keys if base.get(key) != head.get(key))
+
+
+def _seen_apart(axis: str, base: Side, head: Side) -> bool:
+    seen = base.seen.get(axis), head.seen.get(axis)
+    return None in seen or seen[0] != seen[1]
 
 
 def _medians(sample: Sample) -> dict[int, int]:

@@ -41,6 +41,9 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
+    overlapping = [name for name, found in seen.setups(cell).items() if _negative(found)]
+    if overlapping:
+        yield f"setup parts that are negative: {', '.join(overlapping)}; stamps contradict here"
     yield from _of_the_client(cell)
     busy = client_bound(cell)
     if busy is not None:
@@ -71,6 +74,10 @@ def _failed(cell: Seen) -> pa.ChunkedArray:
     return cell.calls["outcome"].filter(pc.and_(made, pc.not_equal(cell.calls["outcome"], "ok")))
 
 
+def _negative(durations: Stamps) -> bool:
+    return bool(((durations < 0) & (durations != MISSING)).any())
+
+
 def client_bound(cell: Seen) -> float | None:
     """Our own share of a core in the median launch, where it is so high that it was the limit.
 
@@ -90,10 +97,14 @@ def client_bound(cell: Seen) -> float | None:
 
 
 def _of_the_client(cell: Seen) -> Iterator[str]:
-    """What another client than ours decided by itself."""
+    """What server or client decided by themselves, whatever was asked for."""
     version = seen.version(cell)
     if version and era_of_version(version) != cell.asked["era"]:
         yield f"asked for {cell.asked['era']}, but the client settled on {version} by itself"
+    labels = seen.labels(cell)
+    for key, value in cell.asked["variant"].items():
+        if len(cell.calls) and labels.get(key, value) != value:
+            yield f"asked for {key} {value}, saw {labels[key]}"
     refused = {detail["facts"].get("refused") for detail in cell.details} - {None}
     yield from (f"the client refused what the server replied: {words}" for words in refused)
 

@@ -20,6 +20,7 @@ COLOURS: Mapping[str, str] = {
     "work": "#d55e00",
     "encode": "#0072b2",
     "return": "#999999",
+    "boundary": "#56b4e9",
     "first_reply": "#cc79a7",
     "interpreter": "#999999",
     "imports": "#cc79a7",

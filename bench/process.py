@@ -135,9 +135,8 @@ class Process:
 
     async def stop(self, *, asked: bool = False) -> Stopped:
         """End the whole tree: wait (where it was `asked` to leave), TERM, wait, KILL, reap."""
-        clock = self._recorder.clock
-        began_ns = clock()
         tree = self.tree()
+        began_ns = self._recorder.clock()
         how = "left"
         with anyio.CancelScope(shield=True):
             if not (asked and await self.gone(STOP_WAIT_S)):
@@ -147,7 +146,7 @@ class Process:
                     how = "killed"
                     self._signal(signal.SIGKILL)
                     await self.gone(STOP_WAIT_S)
-            took_ns = clock() - began_ns
+            took_ns = self._recorder.mark("gone") - began_ns
             leftovers = await self._end({one.pid: one for one in (*tree, *self.tree())})
         for fd in self._errors:
             self._drain(fd)

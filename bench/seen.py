@@ -136,11 +136,16 @@ def work_source(cell: Seen) -> str | None:
 def _estimate(
     call: Stamps, rounds: Stamps, floor: Stamps, floor_rounds: Stamps
 ) -> Iterator[tuple[str, Sample]]:
-    """Where nothing tells the work, the floor stands for the boundary (an estimate)."""
-    yield from _sample("boundary", floor, floor_rounds)
+    """Where nothing tells the work, the floor stands for the boundary (an estimate).
+
+    Nothing where the floor is the dearer one: that estimates neither.
+    """
     there = call != MISSING
-    rest = call[there] - stats.rank_quantile(floor[floor != MISSING], 0.5)
-    yield from _sample("work", rest, rounds[there])
+    floor_ns = stats.rank_quantile(floor[floor != MISSING], 0.5)
+    if floor_ns > stats.rank_quantile(call[there], 0.5):
+        return
+    yield from _sample("boundary", floor, floor_rounds)
+    yield from _sample("work", call[there] - floor_ns, rounds[there])
 
 
 def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sample]]:

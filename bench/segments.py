@@ -52,7 +52,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("resolve", "connecting", "resolved", "the name of the server to addresses"),
     Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
     Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
-    Segment("teardown", "closing", "closed", "goodbye: DELETE or end of input, until it has left"),
+    Segment("teardown", "closing", "gone", "goodbye: DELETE or end of input, until it has left"),
     Segment("first_result", "began", "first_received", "launch to the first tool result"),
 )
 SETUP_NAMES = (*(segment.name for segment in SETUP), "client")
@@ -112,7 +112,8 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     connected = connecting != MISSING
     probed = ~connected & (first_read != MISSING)
     points = dict(stamps)
-    points["began"] = np.where(connected, connecting, spawning)
+    own = stamps.get("began", nothing)
+    points["began"] = np.where(own != MISSING, own, np.where(connected, connecting, spawning))
     points["interpreter_start"] = np.where(probed, spawning, MISSING)
     if connected.any():
         for point in ("process_up", "imports_done", "first_read"):

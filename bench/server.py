@@ -82,6 +82,7 @@ async def end(process: Process | None, attached: Attached | None, recorder: Reco
     recorder.mark("closing")
     if attached is not None:
         await attached.close()
+        recorder.mark("gone")
     if process is not None:
         stopped = await process.stop(asked=process.stdin_fd >= 0)
         recorder.facts["stopped"] = stopped.how

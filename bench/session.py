@@ -93,6 +93,7 @@ class Session:
         found: list[Tool] = []
         sent_ns = received_ns = None
         params: dict[str, Any] | None = {}
+        cursors: set[str] = set()
         while params is not None:
             request = self.era.request(next(self._ids), "tools/list", params)
             reply = await self._ask("tools_list", request)
@@ -102,6 +103,13 @@ class Session:
             found += _tools(result)
             cursor = result.get("nextCursor")
             params = None if cursor is None else {"cursor": cursor}
+            if str(cursor) in cursors:
+                raise SetupError(
+                    f'server "{self._server.name}" pages for ever: tools/list gave the cursor '
+                    f"{str(cursor)[:60]!r} twice",
+                    phase="tools_list",
+                )
+            cursors.add(str(cursor))
         assert sent_ns is not None
         assert received_ns is not None
         self._recorder.marks.update(tools_sent=sent_ns, tools_received=received_ns)

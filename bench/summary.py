@@ -45,7 +45,10 @@ def document(run: Run) -> dict[str, Any]:
 def _side(cell: Seen) -> Side:
     variant = dict(cell.asked["variant"])
     labels = {key: cell.asked[key] for key in ("scenario", "server", "transport", "era")}
-    known = {**seen.labels(cell), "protocol_version": seen.version(cell) or ""}
+    version = seen.version(cell)
+    known = {**seen.labels(cell), "protocol_version": version or ""}
+    if version:
+        known["era"] = era_of_version(version)
     return Side(cell.asked["cell"], {**labels, **variant}, known, dict(seen.samples(cell)))
 
 

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from bench import jsonrpc
+from bench.errors import SetupError
 from bench.model import EraName, Limits, Reply
 from bench.recorder import Recorder
 from tests.outside import (
@@ -207,7 +208,6 @@ def test_odd_but_valid_lines_are_one_message_each_and_their_text_is_intact() -> 
     [
         ("byte", "invalid_utf8: byte 0x97 at offset"),
         ("pretty", "embedded_newline"),
-        ("lsp", "lsp_framing"),
     ],
 )
 def test_a_reply_that_can_never_be_read_ends_its_call_with_its_name(fault: str, named: str) -> None:
@@ -218,6 +218,25 @@ def test_a_reply_that_can_never_be_read_ends_its_call_with_its_name(fault: str, 
             assert broken.outcome == "transport_error"
             assert named in broken.why
             assert good.outcome == "ok"
+
+    conversing(main)
+
+
+def test_headers_of_language_servers_are_told_at_the_first_line() -> None:
+    async def main() -> None:
+        async with opened(stdio_server("broken_lines", "lsp")) as (session, _):
+            with pytest.raises(SetupError, match="lsp_framing"):
+                await session.open()
+
+    conversing(main)
+
+
+def test_a_log_that_prints_braces_ends_no_call() -> None:
+    async def main() -> None:
+        async with opened(stdio_server("broken_lines", "log")) as (session, recorder):
+            await ready(session)
+            assert [reply.outcome for reply in await calls(session, 2)] == ["ok", "ok"]
+            assert recorder.counts["noise_lines"] == 4
 
     conversing(main)
 

@@ -42,6 +42,7 @@ class Conversation:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Waiting] = {}
         self._answered: set[int] = set()
+        self._suspicion = faults.Suspicion()
 
     def expect(self, out: Outgoing) -> Waiting:
         """Register a message before it is sent; only one with an id can be matched to a reply."""
@@ -83,16 +84,16 @@ class Conversation:
         *,
         first_byte_ns: int | None = None,
         http_status: int | None = None,
-        local_port: int | None = None,
     ) -> Answer | None:
         """Take one message that was complete at `at_ns`; what we owe the server for it."""
         envelope = jsonrpc.read(body)
+        decoded_ns = self.recorder.clock()
         if envelope is None or (kind := envelope.kind) == "noise":
             self.recorder.noise_line(at_ns, body)
-            self._end_for(faults.of_line(body))
+            self._noise(body)
             return None
         if kind == "response" and not self._unreadable(envelope, body):
-            self._reply(envelope, body, at_ns, first_byte_ns, http_status, local_port)
+            self._reply(envelope, body, at_ns, first_byte_ns or at_ns, decoded_ns, http_status)
         id = envelope.id if isinstance(envelope.id, int | float | str) else None
         method = envelope.method if isinstance(envelope.method, str) else None
         self.recorder.message(
@@ -103,11 +104,16 @@ class Conversation:
         self.recorder.count("server_requests")
         return Answer(jsonrpc.answer(envelope), id)
 
-    def _end_for(self, fault: str | None) -> None:
-        """A reply that can never be read ends its call now, where it is clear whose it is."""
-        if fault is not None and len(self._waiting) == 1:
-            (waiting,) = self._waiting.values()
-            self.lost_one(waiting, fault)
+    def _noise(self, line: bytes) -> None:
+        """Noise is passed over, unless it proves to be the reply to an open request."""
+        fault = self._suspicion.after(line, heard=bool(self._answered))
+        if fault is None:
+            return
+        known = self._waiting.get(fault.id) if isinstance(fault.id, int) else None
+        if known is not None:
+            self.lost_one(known, fault.why)
+        elif fault.id is None:
+            self.lost(fault.why)
 
     def _unreadable(self, envelope: Envelope, body: bytes) -> bool:
         """Whether the text of a reply is none; its call then ends with what is wrong."""
@@ -157,9 +163,9 @@ class Conversation:
         envelope: Envelope,
         body: bytes,
         at_ns: int,
-        first_byte_ns: int | None,
+        first_byte_ns: int,
+        decoded_ns: int,
         http_status: int | None,
-        local_port: int | None,
     ) -> None:
         # 1.0 is the number 1 to JSON, and to a dict.
         is_number = isinstance(envelope.id, int | float)
@@ -175,12 +181,11 @@ class Conversation:
                 outcome=envelope.outcome,
                 sent_ns=waiting.sent_ns,
                 written_ns=waiting.written_ns,
-                first_byte_ns=first_byte_ns or at_ns,
+                first_byte_ns=first_byte_ns,
                 received_ns=at_ns,
-                decoded_ns=self.recorder.clock(),
+                decoded_ns=decoded_ns,
                 error_code=envelope.error_code,
                 body=body,
                 http_status=http_status,
-                local_port=local_port,
             )
         )

@@ -47,6 +47,7 @@ class StdioWire:
         """Send a request and wait for its reply; a failure is an outcome, never an exception."""
         waiting = self._talk.expect(out)
         if self.closed:
+            waiting.sent_ns = self._clock()
             self._talk.lost("the connection is closed")
             return await waiting.future
         line = out.body + b"\n"
