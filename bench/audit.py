@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from bench import stats
+from bench import redact, stats
 from bench.errors import BenchError
-from bench.model import Cell, EraName, Limits, Server, Turn
-from bench.process import Environment
+from bench.model import Cell, Limits, Server, Turn
+from bench.process import POLL_S, Environment
 from bench.recorder import SYSTEM_CLOCK, Recorder
 from bench.session import launch
 
@@ -18,62 +18,77 @@ ALONE, TOGETHER = "alone", "together"
 
 
 class Start(NamedTuple):
-    """One start of one server: ns from its launch until its tools are known, or why not."""
+    """One start of one server: ns from its launch until its tools are known, or it has failed."""
 
     server: str
     way: str
-    ready_ns: int | None
+    waited_ns: int
     error: str
 
 
-async def audit(
-    servers: Sequence[Server], *, era: EraName, rounds: int, limits: Limits
-) -> dict[str, Any]:
+async def audit(servers: Sequence[Server], *, rounds: int, limits: Limits) -> dict[str, Any]:
     """Start all servers `rounds` times in turn and `rounds` times together; the whole document.
 
-    A server that fails is reported with its words and counted; it does not stop the others.
+    A server that fails is reported with its words and counted, with what the host waited for it;
+    it does not stop the others. What a server takes to leave is in no figure.
     """
     starts: list[Start] = []
     waits: dict[str, list[int]] = {ALONE: [], TOGETHER: []}
     for _ in range(rounds):
-        began_ns = SYSTEM_CLOCK()
-        for server in servers:
-            starts.append(await _start(server, ALONE, era, limits))
-        waits[ALONE].append(SYSTEM_CLOCK() - began_ns)
-        waits[TOGETHER].append(await _together(servers, era, limits, starts))
+        alone = [await _alone(server, limits) for server in servers]
+        together = await _together(servers, limits)
+        waits[ALONE].append(sum(start.waited_ns for start in alone))
+        waits[TOGETHER].append(max(start.waited_ns for start in together))
+        starts += [*alone, *together]
     return _document(servers, starts, waits)
 
 
-async def _together(
-    servers: Sequence[Server], era: EraName, limits: Limits, starts: list[Start]
-) -> int:
-    """Start all at once, as a host does; ns until the last one is ready, without their ends."""
+async def _alone(server: Server, limits: Limits) -> Start:
+    ready = anyio.Event()
+    ready.set()
     found: list[Start] = []
+    await _start(server, ALONE, limits, SYSTEM_CLOCK(), found, ready)
+    return found[0]
 
-    async def one(server: Server) -> None:
-        found.append(await _start(server, TOGETHER, era, limits))
 
+async def _together(servers: Sequence[Server], limits: Limits) -> list[Start]:
+    """Start all at once, as a host does; each stays until the last one is ready or has failed."""
+    found: list[Start] = []
+    ready = anyio.Event()
+    began_ns = SYSTEM_CLOCK()
     async with anyio.create_task_group() as tasks:
         for server in servers:
-            tasks.start_soon(one, server)
-    starts += found
-    return max((start.ready_ns or 0 for start in found), default=0)
+            tasks.start_soon(_start, server, TOGETHER, limits, began_ns, found, ready)
+        while len(found) < len(servers):
+            await anyio.sleep(POLL_S)
+        ready.set()
+    return found
 
 
-async def _start(server: Server, way: str, era: EraName, limits: Limits) -> Start:
+async def _start(
+    server: Server,
+    way: str,
+    limits: Limits,
+    began_ns: int,
+    found: list[Start],
+    ready: anyio.Event,
+) -> None:
+    """Start one, add what came of it to `found`, and end it once `ready` is set."""
     (transport, *_) = server.transports
-    cell = Cell(name="audit", scenario="audit", server=server.name, transport=transport, era=era)
+    cell = Cell(
+        name="audit", scenario="audit", server=server.name, transport=transport, era="stateful"
+    )
     recorder = Recorder(Turn(cell=cell, launch=0, round=0), keep_bodies=False)
     environment = Environment(limit_s=limits.setup_s)
-    began_ns = recorder.clock()
     try:
         async with launch(server, cell, recorder, environment, limits) as session:
             await session.open()
             await session.tools()
-            ready_ns = recorder.clock() - began_ns
+            found.append(Start(server.name, way, recorder.clock() - began_ns, ""))
+            await ready.wait()
     except BenchError as error:
-        return Start(server.name, way, None, str(error))
-    return Start(server.name, way, ready_ns, "")
+        words = redact.text(str(error), redact.secrets_of(server))
+        found.append(Start(server.name, way, recorder.clock() - began_ns, words))
 
 
 def _document(
@@ -104,21 +119,16 @@ def _row(name: str, starts: Sequence[Start]) -> dict[str, Any]:
 
 
 def _median(starts: Sequence[Start], way: str) -> int | None:
-    values = [s.ready_ns for s in starts if s.way == way and s.ready_ns is not None]
+    values = [start.waited_ns for start in starts if start.way == way and not start.error]
     return stats.rank_quantile(values, 0.5) if values else None
 
 
 def run(
-    servers: Sequence[Server],
-    loop_options: dict[str, Any],
-    *,
-    era: EraName = "stateful",
-    rounds: int,
-    limits: Limits,
+    servers: Sequence[Server], loop_options: dict[str, Any], *, rounds: int, limits: Limits
 ) -> dict[str, Any]:
     """`audit`, from outside an event loop."""
 
     async def main() -> dict[str, Any]:
-        return await audit(servers, era=era, rounds=rounds, limits=limits)
+        return await audit(servers, rounds=rounds, limits=limits)
 
     return anyio.run(main, backend_options=loop_options)

@@ -61,6 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.report.progress import watcher
 
     if options.config is not None and options.server is None:
+        _refuse_beside_audit(options)
         return _audit(options)
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
@@ -87,6 +88,22 @@ def _audit(options: argparse.Namespace) -> int:
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
+def _refuse_beside_audit(options: argparse.Namespace) -> None:
+    """The audit starts all servers as a client would; what does not fit that is said."""
+    unfit = {
+        "--url": options.url,
+        "-- COMMAND": options.command,
+        "SCENARIO": options.scenario,
+        "--era": options.era,
+        "--transport": options.transport,
+        "--tool": options.tool,
+        "--client": options.client,
+    }
+    for word, given in unfit.items():
+        if given:
+            raise UsageError(f"{word} does not go with an audit; name one server with --server")
+
+
 def _listed(options: argparse.Namespace) -> tuple[Server, ...]:
     """The servers of the --config file."""
     from bench import config
@@ -108,6 +125,10 @@ def _target(options: argparse.Namespace) -> Server | None:
         "--url": bool(options.url),
         "--config": options.config is not None,
     }
+    if options.server is not None and options.config is None:
+        raise UsageError("--server goes with --config FILE; name a known server as it is")
+    if options.header and not options.url:
+        raise UsageError("--header goes with --url; a server list has its own headers")
     given = [word for word, there in named.items() if there]
     if len(given) > 1:
         raise UsageError(f"both {given[0]} and {given[1]}: name one server")
@@ -209,7 +230,7 @@ def _wish(options: argparse.Namespace) -> Wish:
         quick=given.get("quick", False),
         seed=given.get("seed"),
         pin=given.get("pin", "auto"),
-        probe=given.get("probe", "auto"),
+        probe=given.get("probe"),
         spans=given.get("spans", False),
         limits=_limits(options),
     )

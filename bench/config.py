@@ -7,8 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from bench import target
 from bench.errors import UsageError, nearest
-from bench.model import HttpRecipe, Server
+from bench.model import Server
 
 # A string, or what JSON with comments allows beyond JSON: comments, and commas before a bracket.
 _EXTRA = re.compile(
@@ -91,8 +94,9 @@ def _server(name: str, entry: Any, file: str) -> Server:
         raise UsageError(f"{where}: not an object")
     command, url = entry.get("command"), entry.get("url")
     if isinstance(url, str):
-        headers = tuple(_texts(entry, "headers", where).items())
-        return Server(name=name, http=HttpRecipe(url=url), headers=headers)
+        headers = _texts(entry, "headers", where)
+        sent = tuple(target.header(f"{key}: {value}") for key, value in headers.items())
+        return msgspec.structs.replace(target.from_url(url, sent), name=name)
     if not isinstance(command, str):
         unknown = next((key for key in entry if key not in KNOWN), "")
         hint = nearest(unknown, ("command", "url")) if unknown else ""

@@ -30,6 +30,7 @@ from bench.store import Writer
 
 SPILL_NS = 400_000_000
 MOST_FLOOR_CALLS = 20
+MOST_SILENT = 5  # calls in a row without a reply: the rest would only cost their limits
 FEWEST_TO_DOUBT = 20  # fewer calls are mostly start: they say nothing of who set the pace
 
 
@@ -152,12 +153,14 @@ class _Launch:
     async def _calls(self, session: Client[A]) -> None:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
+        silent = 0
         for phase, asked in _schedule(self._scenario):
             out = session.request(asked.tool, asked.arguments)
             reply = await self._call(session, out, phase, asked.tool)
             if phase == "first":
                 self._first_call(session, reply)
-            if await session.lost(reply):
+            silent = silent + 1 if reply.received_ns is None else 0
+            if silent >= MOST_SILENT or await session.lost(reply):
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
         took_ns = self._recorder.clock() - began_ns
         share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)

@@ -33,12 +33,6 @@ class LaunchEnded(BenchError):
     """A launch that was being called ended before its last call; what it gave is kept."""
 
 
-class InvalidRun(BenchError):
-    """The run was made, but its figures should not be believed."""
-
-    exit_code = INVALID
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean "x"?` for the closest known word, else the list of what is known."""
     names = sorted(known)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +51,8 @@ def measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
 
 
 async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
-    prepared = await prepare.prepare(wish)
+    with _cleaned([wish.target] if wish.target is not None else []):
+        prepared = await prepare.prepare(wish)
     path = store.create(out, prepared.name)
     secrets = [each for one in prepared.job.servers.values() for each in redact.secrets_of(one)]
     writer = store.Writer(path, _meta(prepared), secrets=secrets)
@@ -58,9 +60,22 @@ async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
     try:
         ended = await runner.run(prepared.turns, prepared.job, writer, watcher)
     finally:
+        for error in ended.failed.values():
+            error.args = (redact.text(str(error), secrets),)
         failed = {name: str(error) for name, error in ended.failed.items()}
         writer.close(ended.status, failed=failed)
     return Measured(path, summary.document(store.read(path)), ended.failed)
+
+
+@contextlib.contextmanager
+def _cleaned(servers: Sequence[Server]) -> Iterator[None]:
+    """An error that leaves here says nothing that must not be kept."""
+    try:
+        yield
+    except BenchError as error:
+        hidden = [value for server in servers for value in redact.secrets_of(server)]
+        error.args = (redact.text(str(error), hidden),)
+        raise
 
 
 def _meta(prepared: Prepared) -> dict[str, Any]:
@@ -136,6 +151,7 @@ async def _trace(server: Server, wish: Wish) -> Traced:
         msgspec.structs.replace(each, body=redact.text(each.body or "", hidden))
         for each in recorder.transcript
     ]
+    error = None if error is None else redact.text(error, hidden)
     return Traced(sorted(kept, key=lambda message: message.at_ns), error)
 
 

@@ -99,12 +99,12 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
         default=(),
         help="wire (ours), sdk (the official one, pinned and lean), sdk-auto (its defaults)",
     )
-    verb.add_argument("-n", "--calls", type=_count, help="steady calls per launch")
-    verb.add_argument("-r", "--launches", type=_count, help="launches per cell")
+    verb.add_argument("-n", "--calls", type=_at_least_one, help="steady calls per launch")
+    verb.add_argument("-r", "--launches", type=_at_least_one, help="launches per cell")
     verb.add_argument("-w", "--warmup", type=_count, help="calls between the first and the steady")
     verb.add_argument("--quick", action="store_true", help="few launches and calls: a first look")
     verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
-    verb.add_argument("--probe", default="auto", help="see inside the server: auto, off, both")
+    verb.add_argument("--probe", help="see inside the server: auto (the default), off, both")
     verb.add_argument(
         "--spans",
         action="store_true",
@@ -156,6 +156,13 @@ def _count(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f'"{text}" is no whole number')
     return int(text)
+
+
+def _at_least_one(text: str) -> int:
+    value = _count(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return value
 
 
 def _seconds(text: str) -> float:

@@ -52,7 +52,7 @@ class Wish(NamedTuple):
     quick: bool = False
     seed: int | None = None
     pin: str = "auto"
-    probe: str = "auto"
+    probe: str | None = None
     spans: bool = False
     limits: Limits = Limits()
 
@@ -181,10 +181,11 @@ def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
         changes["call"] = (ToolCall(tool=first.tool, arguments=wish.arguments),)
     for key, values in wish.variants.items():
         check_variant(key, values, where=f"--{key}")
-    probe = PROBES.get(wish.probe)
-    if probe is None:
+    if wish.probe is not None and wish.probe not in PROBES:
         raise UsageError(f'--probe "{wish.probe}"{nearest(wish.probe, PROBES)}')
-    changes["variants"] = {**scenario.variants, "probe": probe, **wish.variants}
+    asked = {} if wish.probe is None else {"probe": PROBES[wish.probe]}
+    usual = {"probe": PROBES["auto"]}
+    changes["variants"] = {**usual, **scenario.variants, **asked, **wish.variants}
     return msgspec.structs.replace(scenario, **changes)
 
 

@@ -53,7 +53,6 @@ class Recorder:
         self.facts: dict[str, Any] = {}
         self.counts: dict[str, int] = {}
         self.noise: list[bytes] = []
-        self.failures: dict[str, str] = {}
         self.windows: list[CallStamps] = []
         self.transcript: list[Message] = []
         self._messages: list[MessageRow] = []
@@ -136,7 +135,6 @@ class Recorder:
             self._keep_failed(reply, asked)
 
     def _keep_failed(self, reply: Reply, asked: Asked) -> None:
-        self.failures.setdefault(reply.outcome, reply.why or _text(reply.body)[:QUOTED_BYTES])
         if not self.keep_bodies:
             self.transcript.append(
                 Message(

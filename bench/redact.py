@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from bench.model import Server
@@ -25,8 +26,14 @@ def is_secret(name: str) -> bool:
 
 
 def secrets_of(server: Server) -> tuple[str, ...]:
-    """The values that must not be kept: those of its variables and of its headers."""
-    return (*server.env.values(), *(value for _, value in server.headers))
+    """The values that must not be kept: of variables, headers, addresses and secret options."""
+    found = [*server.env.values(), *_option_values(server.stdio)]
+    for _, value in server.headers:
+        found += [value, value.rpartition(" ")[2]]
+    if server.http is not None:
+        found += [*server.http.env.values(), *_option_values(server.http.command)]
+        found += _address_values(server.http.url)
+    return tuple(value for value in found if len(value) >= SHORTEST_SECRET)
 
 
 def text(body: str, values: Iterable[str] = ()) -> str:
@@ -37,9 +44,24 @@ def text(body: str, values: Iterable[str] = ()) -> str:
     return cleaned
 
 
+def leaves(value: Any, values: Iterable[str] = ()) -> Any:
+    """The same data, its texts cleaned like `text`; keys and everything else stay as they are."""
+    if isinstance(value, dict):
+        return {
+            key: HIDDEN if isinstance(each, str) and is_secret(key) else leaves(each, values)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [leaves(each, values) for each in value]
+    return text(value, values) if isinstance(value, str) else value
+
+
 def url(address: str) -> str:
     """An address without its password and without secret query parameters."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return HIDDEN
     host = parts.netloc.rpartition("@")[2]
     netloc = f"{HIDDEN}@{host}" if "@" in parts.netloc else host
     query = [(k, HIDDEN if is_secret(k) else v) for k, v in parse_qsl(parts.query, True)]
@@ -47,20 +69,52 @@ def url(address: str) -> str:
 
 
 def words(command: Iterable[str]) -> list[str]:
-    """A command line without the values of secret options and assignments."""
+    """A command line without the values of secret options, assignments, headers and addresses."""
     shown: list[str] = []
     hide_next = False
     for word in command:
-        name, equals, _ = word.partition("=")
+        name, mark, value = _halves(word)
         if hide_next:
             shown.append(HIDDEN)
-            hide_next = False
-        elif equals and is_secret(name):
-            shown.append(f"{name}={HIDDEN}")
+        elif mark and is_secret(name):
+            shown.append(f"{name}{mark}{HIDDEN}")
+        elif mark == "=":
+            shown.append(f"{name}={url(value) if '://' in value else value}")
         else:
             shown.append(url(word) if "://" in word else word)
-            hide_next = word.startswith("-") and is_secret(word)
+        hide_next = not hide_next and not mark and word.startswith("-") and is_secret(word)
     return shown
+
+
+def _halves(word: str) -> tuple[str, str, str]:
+    """`--token=x` and `Authorization: x` in their halves; other words whole."""
+    for mark in ("=", ": "):
+        name, found, value = word.partition(mark)
+        if found and "://" not in name and " " not in name:
+            return name, found, value
+    return word, "", ""
+
+
+def _option_values(command: Iterable[str]) -> list[str]:
+    """What `words` hides of a command line."""
+    found: list[str] = []
+    command = list(command)
+    for word, shown in zip(command, words(command), strict=True):
+        if shown != word:
+            value = _halves(word)[2] or word
+            found += [value.rpartition(" ")[2], *_address_values(value)]
+    return found
+
+
+def _address_values(address: str) -> list[str]:
+    """The password and the secret query values of an address."""
+    try:
+        parts = urlsplit(address)
+        password = parts.password
+    except ValueError:
+        return []
+    secret = [value for key, value in parse_qsl(parts.query) if is_secret(key)]
+    return [password, *secret] if password else secret
 
 
 def _hidden_pair(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from bench import redact
 from bench.errors import BenchError, SetupError
 from bench.model import Endpoint, Reply, Server
 from bench.process import POLL_S, Environment, Process, filled, words
@@ -134,7 +135,8 @@ def _refuse_taken(server: Server, url: str) -> None:
     except OSError:
         return
     raise BenchError(
-        f'server "{server.name}" cannot be started: something else listens at {url} already; '
+        f'server "{server.name}" cannot be started: something else listens at '
+        f"{redact.url(url)} already; "
         "try: end it, use {port} in the recipe, or measure it as it is with --url"
     )
 
@@ -151,11 +153,12 @@ async def _accepting(process: Process, url: str, limit_s: float) -> None:
             return
         raise SetupError(
             f'server "{process.name}" left with status {process.status} before it accepted '
-            f"a connection at {url}{words(process)}",
+            f"a connection at {redact.url(url)}{words(process)}",
             phase="boot",
         )
     raise SetupError(
-        f'server "{process.name}" did not accept a connection at {url} within {limit_s:g} s'
+        f'server "{process.name}" did not accept a connection at {redact.url(url)} '
+        f"within {limit_s:g} s"
         f"{words(process)}; try: a longer --setup-timeout",
         phase="boot",
         outcome="timeout",

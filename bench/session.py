@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from bench import jsonrpc
+from bench import jsonrpc, redact
 from bench.era import ERAS, Era
 from bench.errors import SetupError, UsageError, nearest
 from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
@@ -43,7 +43,8 @@ async def _attached(cell: Cell, endpoint: Endpoint, recorder: Recorder, limits: 
     with anyio.move_on_after(limits.setup_s):
         return await WIRES[cell.transport](endpoint, recorder)
     raise SetupError(
-        f"{endpoint.url} cannot be reached: no connection within {limits.setup_s:g} s; "
+        f"{redact.url(endpoint.url or '')} cannot be reached: "
+        f"no connection within {limits.setup_s:g} s; "
         "try: is this the right address, and does anything answer there?",
         phase="connect",
         outcome="timeout",
@@ -195,11 +196,10 @@ class Session:
 
     async def _unflushed(self, reply: Reply) -> str:
         """A silent server may have answered into a buffer: the end of its input flushes that."""
-        if reply.outcome != "timeout":
+        if reply.outcome != "timeout" or not self.wire.end_input():
             return ""
         counts = self._recorder.counts
         known = counts.get("duplicate_replies", 0)
-        await self.wire.close()
         with anyio.move_on_after(FLUSH_WAIT_S):
             while counts.get("duplicate_replies", 0) == known:
                 await anyio.sleep(POLL_S)

@@ -81,10 +81,12 @@ class Receiver:
         self._heard = False
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._loop = asyncio.new_event_loop()
+        self._listening = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="spans", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
+        self._listening.wait()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,6 +157,7 @@ class Receiver:
         asyncio.set_event_loop(self._loop)
         serving = self._loop.create_server(lambda: _Exporter(self), sock=self._socket)
         server = self._loop.run_until_complete(serving)
+        self._listening.set()
         self._loop.run_forever()
         server.close()
         for transport in self.connections:

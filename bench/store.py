@@ -24,6 +24,7 @@ from bench.recorder import Recorder
 FORMAT = 1
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
+FREE_TEXT = ("error", "server_info", "refused", "no_probe")  # facts that a server has worded
 STREAMS = ("messages", "calls", "stamps", "spans")
 
 
@@ -76,9 +77,10 @@ class Writer:
     def write_meta(self, **changes: Any) -> None:
         """Write run.json anew, atomically."""
         self.meta.update(changes)
-        text = json.dumps({"format": FORMAT, **self.meta}, indent=1, allow_nan=False)
+        known = redact.leaves({"format": FORMAT, **self.meta})
+        text = json.dumps(known, indent=1, allow_nan=False)
         fresh = self.path / f"{RUN_FILE}.new"
-        fresh.write_text(redact.text(text, self._secrets) + "\n", "utf-8")
+        fresh.write_text(text + "\n", "utf-8")
         os.replace(fresh, self.path / RUN_FILE)
 
     def flush(self, recorder: Recorder) -> None:
@@ -110,9 +112,15 @@ class Writer:
             "round": turn.round,
             "outcome": outcome,
             "marks": recorder.marks,
-            "facts": recorder.facts,
+            "facts": {
+                name: redact.leaves(value, self._secrets) if name in FREE_TEXT else value
+                for name, value in recorder.facts.items()
+            },
             "counts": recorder.counts,
-            "noise": [line.decode("utf-8", "backslashreplace") for line in recorder.noise],
+            "noise": redact.leaves(
+                [line.decode("utf-8", "backslashreplace") for line in recorder.noise],
+                self._secrets,
+            ),
         }
         self._append_line(LAUNCHES_FILE, line)
 
@@ -161,7 +169,7 @@ class Writer:
 
     def _append_line(self, name: str, line: Mapping[str, Any]) -> None:
         with (self.path / name).open("a", encoding="utf-8") as file:
-            file.write(redact.text(json.dumps(line, ensure_ascii=False), self._secrets) + "\n")
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _next_seq(self) -> int:
         self._seq += 1

@@ -19,7 +19,7 @@ LAYERS = {
     "recorder": 1,
     "reported": 1,
     "scenario": 1,
-    "config": 1,
+    "config": 3,
     "redact": 1,
     "era": 2,
     "stats": 1,

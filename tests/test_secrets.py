@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import redact
+from bench.model import Server
 from tests.outside import Program, listening, module, toml
 
 SECRET = "hunter2-planted-secret"
@@ -82,3 +83,35 @@ def test_a_server_that_dies_saying_its_secret_is_quoted_without_it(program: Prog
     found = _everything_said(program, "trace", "--url", f"http://127.0.0.1:9/mcp?token={SECRET}")
     assert "cannot be reached" in found
     assert SECRET not in found
+
+
+def test_a_value_that_is_also_a_word_of_ours_changes_no_figure(program: Program) -> None:
+    text = f"stdio = {toml(module('trivial'))}\neras = ['stateful']\n"
+    text += "[env]\nA = 'stateful'\nB = '000000'\n"
+    folder = program.folder / "scenarios" / "servers" / "worded"
+    folder.mkdir(parents=True)
+    (folder / "recipe.toml").write_text(text, "utf-8")
+    said = program("run", "worded", "-r", "1", "-n", "2", "--json")
+    assert said.verdict == 0, said.err
+    assert said.cell["era"] == "stateful"
+    assert said.cell["calls"] == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["npx", "mcp-remote", "--header", f"Authorization: Bearer {SECRET}"],
+        ["serve", f"--db=postgres://u:{SECRET}@h/db"],
+        ["serve", "--token", SECRET],
+        ["serve", f"http://h/?api_key={SECRET}"],
+    ],
+)
+def test_secrets_of_a_command_line_are_hidden_in_it_and_known(command: list[str]) -> None:
+    assert SECRET not in " ".join(redact.words(command))
+    assert SECRET in redact.secrets_of(Server(name="x", stdio=tuple(command)))
+
+
+def test_leaves_are_cleaned_and_structure_stays() -> None:
+    data = {"token": SECRET, "stateful": [f"a {SECRET}", 3, None], "n": {"x": "y"}}
+    cleaned = redact.leaves(data, (SECRET, "stateful"))
+    assert cleaned == {"token": redact.HIDDEN, "stateful": ["a [hidden]", 3, None], "n": {"x": "y"}}

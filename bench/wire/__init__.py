@@ -29,6 +29,9 @@ class Wire(Protocol):
     async def close(self) -> None:
         """Say goodbye as the transport does; the server may still be leaving afterwards."""
 
+    def end_input(self) -> bool:
+        """Let the server see the end of its input, where it has one; whether it has."""
+
     def finish(self) -> None:
         """Give back what is held, once the server has left."""
 

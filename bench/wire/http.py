@@ -123,6 +123,10 @@ class HttpWire:
         for connection in self._connections:
             connection.abort("the connection is closed")
 
+    def end_input(self) -> bool:
+        """Each request is an input of its own."""
+        return False
+
     def finish(self) -> None:
         """Nothing is held after close."""
 

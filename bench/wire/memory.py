@@ -55,5 +55,9 @@ class MemoryWire:
     async def close(self) -> None:
         """There is nothing to end."""
 
+    def end_input(self) -> bool:
+        """There is none."""
+        return False
+
     def finish(self) -> None:
         """There is nothing to give back."""

@@ -73,8 +73,13 @@ class StdioWire:
 
     async def close(self) -> None:
         """Close our end of the server's input, which asks it to leave; it may still write."""
-        self._give_up("the connection is closed")
+        self.end_input()
+
+    def end_input(self) -> bool:
+        """Close our end of the server's input; what it still writes is read."""
+        self._give_up("its input has ended")
         self._close_output()
+        return True
 
     def finish(self) -> None:
         """Stop reading and give the descriptors back; once the server has left."""
