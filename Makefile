@@ -6,7 +6,7 @@ BIN := .venv/bin
 UPGRADE ?=
 COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --generate-hashes \
 	--python-version 3.11 --no-emit-index-url --no-header --no-annotate $(UPGRADE)
-SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py)))
+SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py)))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run check servers lab lock

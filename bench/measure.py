@@ -106,6 +106,7 @@ def _meta(prepared: Prepared) -> dict[str, Any]:
 
 def _recipe(server: Server) -> dict[str, Any]:
     known: dict[str, Any] = msgspec.to_builtins(server)
+    known.pop("folder")
     known["env"] = sorted(server.env)
     known["headers"] = sorted(name for name, _ in server.headers)
     known["stdio"] = redact.words(server.stdio)

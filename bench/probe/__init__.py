@@ -9,6 +9,9 @@ times in nanoseconds of CLOCK_MONOTONIC, absent = 0. A record is one request:
     kind 2  tool call alone (Node, HTTP)    entered, left, id
     kind 3  HTTP exchange alone             read, writing, port
     kind 4  request without reply at exit   what had happened
+
+A Python server that is killed has left every record. A Node.js server writes them in groups: at
+exit all are there, but SIGTERM and SIGKILL give it no chance, so wait `FLUSH_WAIT_S` before them.
 """
 
 import os
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 from bench.probe.joining import Calls, Joined, join
 
 __all__ = [
+    "FLUSH_WAIT_S",
     "HEADER",
     "MAGIC",
     "RECORD",
@@ -40,6 +44,7 @@ __all__ = [
 FOLDER = Path(__file__).parent
 MAGIC, FORMAT = b"mcplprb\0", 1
 LANGUAGES = {1: "python", 2: "node"}
+FLUSH_WAIT_S = 0.06  # after the last reply, before a kill: a Node.js server flushes within 20 ms
 STDIO, HTTP, HANDLER, AUTHOR = 1, 2, 4, 8  # bits of `hooks` (in place) and of `used` (seen at work)
 
 HEADER = np.dtype(
@@ -70,7 +75,7 @@ RECORD = np.dtype(
         ("kind", "u1"),
         ("flags", "u1"),
         ("port", "<u2"),
-        ("size", "<u4"),
+        ("padding", "<u4"),
         ("id", "<i8"),
         ("read", "<i8"),
         ("outer_entered", "<i8"),

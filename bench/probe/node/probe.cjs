@@ -211,7 +211,7 @@ function listenTo(name, listener) {
 
 function toggle() {
   active = !active;
-  waiting.clear();
+  if (active) waiting.clear(); // what was left open when the hooks went
   for (const { put, take } of placed) (active ? put : take)();
 }
 

@@ -629,7 +629,8 @@ def switch(*_):
     """SIGUSR2: take every hook off, or put all on again."""
     global active
     active = not active
-    waiting.clear()
+    if active:
+        waiting.clear()  # what was left open when the hooks went
     for target, name, ours, theirs in placed:
         if active:
             setattr(target, name, ours)
