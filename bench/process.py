@@ -69,6 +69,7 @@ class Process:
         piped: bool,
     ) -> None:
         self.name = server.name
+        self.probed = environment.probe is not None
         self._secrets = redact.secrets_of(server)
         self.command = tuple(filled(word, environment.words) for word in command)
         self._folder = filled(server.cwd, environment.words) if server.cwd else server.folder

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from bench import redact
+from bench import probe, redact
 from bench.errors import BenchError, SetupError
 from bench.model import Endpoint, Reply, Server
 from bench.process import POLL_S, Environment, Process, filled, words
@@ -78,6 +78,9 @@ STARTS: Mapping[str, Callable[[Server, Environment, Recorder], Awaitable[Live]]]
 
 async def end(process: Process | None, attached: Attached | None, recorder: Recorder) -> None:
     """Say goodbye, and leave nothing running."""
+    asked = process is not None and process.stdin_fd >= 0
+    if process is not None and process.probed and not asked:
+        await anyio.sleep(probe.FLUSH_WAIT_S)  # a signal gives its probe no chance to write
     if process is not None:
         recorder.facts["rss_bytes_end"], recorder.facts["cpu_s"] = process.usage()
     recorder.mark("closing")
@@ -85,7 +88,7 @@ async def end(process: Process | None, attached: Attached | None, recorder: Reco
         await attached.close()
         recorder.mark("gone")
     if process is not None:
-        stopped = await process.stop(asked=process.stdin_fd >= 0)
+        stopped = await process.stop(asked=asked)
         recorder.facts["stopped"] = stopped.how
         recorder.facts["status"] = stopped.status
         recorder.facts["stop_ns"] = stopped.took_ns

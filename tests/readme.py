@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,9 +31,21 @@ def report() -> str:
     return "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```"
 
 
+def trust() -> str:
+    """What the programs under `tests/perf` said, kept as they printed it with `--json`."""
+    rows = ["| what | measured | target | by |", "|---|---|---|---|"]
+    for path in sorted((TOP / "results" / "reference").glob("*.json")):
+        for row in json.loads(path.read_text("utf-8"))["rows"]:
+            value = "not here" if row["value"] is None else f"{row['value']:.3g}"
+            mark = "" if row["ok"] else " (missed)"
+            command = f"`python tests/perf/{path.stem}.py`"
+            rows.append(f"| {row['name']} | {value}{mark} | {row['target']:g} | {command} |")
+    return "\n".join(rows)
+
+
 def parts() -> dict[str, str]:
     """What stands between each pair of marks."""
-    return {"map": module_map(), "report": report()}
+    return {"map": module_map(), "report": report(), "trust": trust()}
 
 
 def written(text: str) -> str:
