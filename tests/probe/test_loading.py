@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import needs
+from bench import catalog, needs
 from bench.probe import environment, read, reason
 from tests.probe import lab
 from tests.probe.client import STATELESS, Http, Json, Session, Stdio, columns
@@ -146,30 +146,35 @@ def test_a_script_read_as_data_is_not_altered(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"{size} {size} {size}\n", "")
 
 
-STARTS = {
-    "console script": [str(BIN / "mcp-server-time"), "--local-timezone", "UTC"],
-    "python -m": [sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"],
-    "sh": ["sh", "-c", f"{sys.executable} {SERVERS / 'lowlevel2.py'}; :"],
-    "launcher": [
-        sys.executable,
-        "-c",
-        "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
-        sys.executable,
-        str(SERVERS / "lowlevel2.py"),
-    ],
-    "uv run": [
-        *(str(BIN / "uv"), "run", "--offline", "--no-project", "--python", sys.executable),
-        str(SERVERS / "lowlevel2.py"),
-    ],
-}
+def starts() -> dict[str, list[str]]:
+    """Ways of starting a Python server; the console script is that of `make servers`."""
+    time = catalog.server("time")
+    assert time.folder is not None
+    words = needs.substitutions(time.name, Path(time.folder), time.needs)
+    return {
+        "console script": [f"{words['bin']}/mcp-server-time", "--local-timezone", "UTC"],
+        "python -m": [words["python"], "-m", "mcp_server_time", "--local-timezone", "UTC"],
+        "sh": ["sh", "-c", f"{sys.executable} {SERVERS / 'lowlevel2.py'}; :"],
+        "launcher": [
+            sys.executable,
+            "-c",
+            "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
+            sys.executable,
+            str(SERVERS / "lowlevel2.py"),
+        ],
+        "uv run": [
+            *(str(BIN / "uv"), "run", "--offline", "--no-project", "--python", sys.executable),
+            str(SERVERS / "lowlevel2.py"),
+        ],
+    }
 
 
-@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("name", ["console script", "python -m", "sh", "launcher", "uv run"])
 def test_every_way_of_starting_a_python_server_loads_it(name: str, tmp_path: Path) -> None:
     arguments: Json = {"name": "echo", "arguments": {"text": "a"}}
-    if "time" in "".join(STARTS[name][:3]):
+    if name in ("console script", "python -m"):
         arguments = {"name": "convert_time", "arguments": TIME}
-    started(STARTS[name], clean(), tmp_path, arguments, "python")
+    started(starts()[name], clean(), tmp_path, arguments, "python")
 
 
 def test_npm_exec_loads_it_into_the_server_and_not_into_npm(tmp_path: Path) -> None:
