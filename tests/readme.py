@@ -36,7 +36,7 @@ def trust() -> str:
     rows = ["| what | measured | target | by |", "|---|---|---|---|"]
     for path in sorted((TOP / "results" / "reference").glob("*.json")):
         for row in json.loads(path.read_text("utf-8"))["rows"]:
-            value = "not here" if row["value"] is None else f"{row['value']:.3g}"
+            value = "not here" if row["value"] is None else f"{row['value']:.4g}"
             mark = "" if row["ok"] else " (missed)"
             command = f"`python tests/perf/{path.stem}.py`"
             rows.append(f"| {row['name']} | {value}{mark} | {row['target']:g} | {command} |")

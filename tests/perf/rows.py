@@ -38,7 +38,7 @@ def main(about: str, measure: Callable[[], Iterable[Row]]) -> int:
 
 
 def _line(row: Row) -> str:
-    figure = "-" if row.value is None else f"{row.value:.3g}"
+    figure = "-" if row.value is None else f"{row.value:.4g}"
     verdict = "ok" if row.ok else "MISSED"
     words = f"  ({row.words})" if row.words else ""
     return f"{row.name:<58} {figure:>6} of {row.target:<5g} {verdict}{words}"
