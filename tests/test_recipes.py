@@ -80,12 +80,15 @@ def test_no_recipe_leaves_a_process(asked: tuple[Said, ...]) -> None:
     assert [said.left for said in asked] == [[], []]
 
 
-@pytest.mark.parametrize("name", SEEN)
+def here() -> list[str]:
+    """The cells whose servers are made for this kind of machine."""
+    return [name for name in SEEN if needs.runs_here(catalog.server(name.split("/")[1]).needs)]
+
+
+@pytest.mark.parametrize("name", here())
 def test_a_recipe_answers_and_is_labelled_by_what_was_seen(
     cells: Mapping[str, Mapping[str, Any]], name: str
 ) -> None:
-    if not needs.runs_here(catalog.server(name.split("/")[1]).needs):
-        pytest.skip("made for another machine")
     cell = cells[name]
     assert cell["outcomes"]["ok"] == cell["calls"] == 2
     variant = cell["variant"]
