@@ -155,7 +155,7 @@ def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
     if document["status"] == "interrupted":
         return INTERRUPTED
     if failed:
-        return max((error.exit_code for error in failed.values()), default=COULD_NOT)
+        return max(error.exit_code for error in failed.values())
     return FINE if all(_believed(cell) for cell in document["cells"]) else INVALID
 
 

@@ -213,12 +213,10 @@ class Reply(msgspec.Struct):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What opening a connection settled: the version, and what the server says it is and has."""
+    """What opening a connection settled: the version, and who the server says it is."""
 
     protocol_version: str
-    capabilities: Mapping[str, Any] = {}
     server_info: Mapping[str, Any] = {}
-    offered: tuple[str, ...] = ()
 
 
 class Tool(msgspec.Struct, frozen=True):

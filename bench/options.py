@@ -64,7 +64,9 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--config", type=Path, help="a client's server list (mcpServers or servers, as JSON)"
     )
-    verb.add_argument("--server", help="the one of --config; without it, their starts are audited")
+    verb.add_argument(
+        "--server", help="the one of --config; `run` without it audits the starts of all"
+    )
     verb.add_argument(
         "-H", "--header", action="append", default=[], help="'Name: value' for each request"
     )

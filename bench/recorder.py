@@ -1,4 +1,4 @@
-"""Keeps the stamps of one launch while it lives; nothing here formats, parses or writes."""
+"""Keeps the stamps of one launch while it lives; nothing here parses or writes."""
 
 from __future__ import annotations
 

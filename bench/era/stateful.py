@@ -46,9 +46,7 @@ class Stateful:
             self._headers = (("MCP-Protocol-Version", version),)
         return Agreement(
             protocol_version=version,
-            capabilities=_mapping(result.get("capabilities")),
             server_info=_mapping(result.get("serverInfo")),
-            offered=(version,),
         )
 
     def confirmation(self) -> Outgoing | None:

@@ -50,12 +50,9 @@ class Stateless:
             raise SetupError(_refused(body, self._version, offered), phase="discover")
         meta = result.get("_meta")
         info = meta.get(f"{_PREFIX}serverInfo") if isinstance(meta, dict) else None
-        capabilities = result.get("capabilities")
         return Agreement(
             protocol_version=self._version,
-            capabilities=capabilities if isinstance(capabilities, dict) else {},
             server_info=info if isinstance(info, dict) else {},
-            offered=tuple(str(version) for version in offered),
         )
 
     def confirmation(self) -> Outgoing | None:

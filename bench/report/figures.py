@@ -1,4 +1,4 @@
-"""How one figure or one server's word reads: the only place where nanoseconds get a unit."""
+"""How one figure in a table reads, with its unit, and how a server's word is shown."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CELLS_ABREAST = 4
 
 
 def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
-    """The tables of a report, in order: setups, calls, comparisons."""
+    """The tables of a report, in order: setups, calls, clients, ledgers, comparisons."""
     cells = document["cells"]
     names = labels([cell["cell"] for cell in cells])
     for at in range(0, len(cells), CELLS_ABREAST):
@@ -66,7 +66,7 @@ def headline(document: Mapping[str, Any]) -> str:
 
 
 def findings(document: Mapping[str, Any]) -> Iterator[str]:
-    """Patterns that were recognised, cells with the same one together."""
+    """Patterns that were recognised, cell by cell."""
     names = labels([cell["cell"] for cell in document["cells"]])
     for cell in document["cells"]:
         yield from (f"{names[cell['cell']]}: {shown(each)}" for each in cell["findings"])

@@ -7,7 +7,6 @@ of a ratio take turns, each time in fresh processes: the ratio is the median ove
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import shutil
 import socket
@@ -26,6 +25,7 @@ from bench.measure import loop_options
 from bench.model import Cell, Endpoint, Outgoing, Reply, Turn
 from bench.recorder import SYSTEM_CLOCK, Asked, Recorder
 from bench.wire import Wire, http, stdio
+from tests.dialled import without_gc
 from tests.perf import million, rows
 from tests.perf.rows import Row
 
@@ -143,7 +143,7 @@ async def _over_http(port: int) -> float:
 async def _calls(wire: Wire, recorder: Recorder) -> float:
     """Call as a launch does, and take the median of what the stamps say."""
     took_ns = []
-    with _without_gc():
+    with without_gc():
         for index in range(WARMUP + EXCHANGES):
             out = _question(index)
             reply = await wire.exchange(out, limit_s=30)
@@ -156,7 +156,7 @@ async def _calls(wire: Wire, recorder: Recorder) -> float:
 def _over_sockets(port: int, request: bytes) -> float:
     """The same bytes sent, and the response read to its last byte, with nothing around it."""
     clock, took_ns = SYSTEM_CLOCK, []
-    with socket.create_connection(("127.0.0.1", port)) as server, _without_gc():
+    with socket.create_connection(("127.0.0.1", port)) as server, without_gc():
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for _ in range(WARMUP + EXCHANGES):
             sent_ns = clock()
@@ -191,7 +191,7 @@ def _record_us() -> float:
     """What a call costs beside its exchange: stamps, two messages and its row, µs."""
     recorder, out = _recorder(), _question(1)
     took_ns = []
-    with _without_gc():
+    with without_gc():
         for _ in range(BATCHES):
             began_ns = SYSTEM_CLOCK()
             for _ in range(BATCH_CALLS):
@@ -235,17 +235,6 @@ def _question(id: int) -> Outgoing:
 def _recorder() -> Recorder:
     cell = Cell("floor", scenario="floor", server="pingpong", transport="stdio", era="stateful")
     return Recorder(Turn(cell, launch=0, round=1), keep_bodies=False)
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """As a launch is driven."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _median(took_ns: list[int]) -> float:
