@@ -24,7 +24,7 @@ from tests.perf import rows
 from tests.perf.rows import Row
 
 SERVERS = ("none", "lowlevel", "mcpserver", "ts1", "ts2")
-BLOCKS, WARMUP, ROUNDS = 300, 300, 7
+BLOCKS, WARMUP, ROUNDS = 300, 300, 9
 CALL_NS, LONG_NS, START_NS = 1_000_000, 10_000_000, 1_000_000_000
 CLOSE_NS, CLOSE = 20_000, 0.02
 OFF = "off"

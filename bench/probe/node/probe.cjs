@@ -2,9 +2,9 @@
 //
 // It adds a line to the SDK's modules while they are loaded, through which their classes become
 // known, and hooks those classes' prototypes; for HTTP, node:http and its sockets. A request's
-// stamps stay in memory until its reply has gone; then they are a record in a buffer that is
-// written to the side file MCP_LATENCY_PROBE + pid (layout: `bench/probe/__init__.py`) when it
-// is full, FLUSH_MS after its first record, and at exit. A server that is killed, by SIGTERM too,
+// stamps stay in memory until its reply has gone. They become records of the side file
+// MCP_LATENCY_PROBE + pid (layout: `bench/probe/__init__.py`) many at a time: when BUFFERED of them
+// wait, FLUSH_MS after the first of these, and at exit. A server that is killed, by SIGTERM too,
 // leaves without the records of its last FLUSH_MS.
 //
 // Rules for every hook: never raise into the server; leave it alone where a name is missing. An
@@ -35,7 +35,7 @@ const side = {
 const bytes = Buffer.alloc(BUFFERED * RECORD_BYTES);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
 const longs = new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8);
-let buffered = 0;
+const pending = []; // entries whose reply has gone
 let timer;
 
 // A request's stamps, shared by the hooks that it passes.
@@ -47,30 +47,31 @@ class Entry {
     this.port = 0;
     this.bytesRead = 0;
     this.key = undefined;
+    this.kind = 0;
   }
 }
 
-// Called after the reply has left.
+// Called after the reply has left. Most calls pay for no more than this: the rest is done for many.
 function record(kind, entry) {
-  try {
-    const word = buffered * (RECORD_BYTES / 4), long = buffered * (RECORD_BYTES / 8);
-    const own = entry.in !== ZERO;
-    const flags = entry.flags | (own ? AUTHOR : 0) | numbered(entry.id, word, long);
-    words[word] = kind | (flags << 8) | (entry.port << 16);
-    longs[long + 2] = entry.read;
-    longs[long + 3] = entry.outerIn;
-    longs[long + 4] = own ? entry.in : entry.outerIn;
-    longs[long + 5] = own ? entry.out : entry.outerOut;
-    longs[long + 6] = entry.outerOut;
-    longs[long + 7] = entry.writing;
-    buffered += 1;
-    if (buffered === BUFFERED) flush();
-    else if (buffered === 1) flushSoon();
-    const used = side.used | usedBy(kind, flags, entry);
-    if (used !== side.used || (side.firstRead === ZERO && entry.read !== ZERO)) firstUse(used, entry);
-  } catch (error) {
-    fail('record', error);
-  }
+  entry.kind = kind;
+  pending.push(entry);
+  if (pending.length === BUFFERED) flush();
+  else if (pending.length === 1) flushSoon();
+}
+
+function put(entry, index) {
+  const word = index * (RECORD_BYTES / 4), long = index * (RECORD_BYTES / 8);
+  const own = entry.in !== ZERO;
+  const flags = entry.flags | (own ? AUTHOR : 0) | numbered(entry.id, word, long);
+  words[word] = entry.kind | (flags << 8) | (entry.port << 16);
+  longs[long + 2] = entry.read;
+  longs[long + 3] = entry.outerIn;
+  longs[long + 4] = own ? entry.in : entry.outerIn;
+  longs[long + 5] = own ? entry.out : entry.outerOut;
+  longs[long + 6] = entry.outerOut;
+  longs[long + 7] = entry.writing;
+  const used = side.used | usedBy(flags, entry);
+  if (used !== side.used || (side.firstRead === ZERO && entry.read !== ZERO)) firstUse(used, entry);
 }
 
 // An id that is no whole number is kept as its first eight bytes.
@@ -86,8 +87,8 @@ function numbered(id, word, long) {
   return STRING_ID;
 }
 
-function usedBy(kind, flags, entry) {
-  const wire = flags & HTTP ? (kind === EXCHANGE ? HTTP_HOOK : 0) : STDIO_HOOK;
+function usedBy(flags, entry) {
+  const wire = flags & HTTP ? (entry.kind === EXCHANGE ? HTTP_HOOK : 0) : STDIO_HOOK;
   const handler = entry.outerIn === ZERO ? 0 : HANDLER_HOOK;
   return wire | handler | (flags & AUTHOR ? AUTHOR_HOOK | HANDLER_HOOK : 0);
 }
@@ -104,19 +105,23 @@ function flushSoon() {
 }
 
 function flush() {
-  const count = buffered;
+  const count = pending.length;
   if (count === 0) return;
-  buffered = 0;
-  const size = count * RECORD_BYTES;
-  open();
-  if (side.fd >= 0 && side.position + size <= CAPACITY) {
-    try {
-      side.position += writeSync(side.fd, bytes, 0, size, side.position);
-      return;
-    } catch (error) {
-      fail('flush', error);
-    }
+  try {
+    pending.forEach(put);
+    open();
+    const size = count * RECORD_BYTES;
+    if (side.fd < 0 || side.position + size > CAPACITY) lose(count);
+    else side.position += writeSync(side.fd, bytes, 0, size, side.position);
+  } catch (error) {
+    lose(count);
+    fail('flush', error);
+  } finally {
+    pending.length = 0;
   }
+}
+
+function lose(count) {
   side.drops += count;
   writeHeader();
 }
@@ -321,16 +326,10 @@ function authored(callback) {
   return probed;
 }
 
+// A tool's function is wrapped when the tool is first called: a server that is made anew for each
+// request registers all its tools each time, and calls one. v2 calls `executor`, v1 `handler`.
 function hookMcpServer(prototype) {
-  const { registerTool, tool: addTool, setToolRequestHandlers, executeToolHandler } = prototype;
-  place(prototype, 'registerTool', function (name, config, callback) {
-    return registerTool.call(this, name, config, authored(callback));
-  });
-  if (typeof addTool === 'function')
-    place(prototype, 'tool', function (...args) {
-      args.push(authored(args.pop()));
-      return addTool.apply(this, args);
-    });
+  const { setToolRequestHandlers, executeToolHandler } = prototype;
   if (typeof setToolRequestHandlers === 'function')
     place(prototype, 'setToolRequestHandlers', function () {
       sdkRegisters += 1;
@@ -340,14 +339,20 @@ function hookMcpServer(prototype) {
         sdkRegisters -= 1;
       }
     });
-  if (typeof executeToolHandler === 'function')
-    place(prototype, 'executeToolHandler', function (tool) {
-      const handler = tool?.handler; // one set by an update is not ours: its caller is timed
-      if (typeof handler !== 'function' || handler[OURS])
-        return executeToolHandler.apply(this, arguments);
-      return authored(executeToolHandler).apply(this, arguments);
-    });
+  place(prototype, 'executeToolHandler', function (tool, args, context) {
+    wrap(tool);
+    return executeToolHandler.call(this, tool, args, context);
+  });
   side.hooks |= AUTHOR_HOOK;
+}
+
+function wrap(tool) {
+  try {
+    if (tool.executor !== undefined) tool.executor = authored(tool.executor);
+    else tool.handler = authored(tool.handler);
+  } catch (error) {
+    fail('tool', error);
+  }
 }
 
 // --- stdio ---------------------------------------------------------------------------------------
