@@ -98,6 +98,7 @@ def _refuse_beside_audit(options: argparse.Namespace) -> None:
         "--transport": options.transport,
         "--tool": options.tool,
         "--client": options.client,
+        "--opening": options.opening,
     }
     for word, given in unfit.items():
         if given:

@@ -18,6 +18,7 @@ from bench.errors import BenchError, UsageError, nearest
 from bench.model import (
     ERAS,
     TRANSPORTS,
+    VARIANTS,
     Cell,
     EraName,
     Limits,
@@ -161,11 +162,24 @@ def one_cell(server: Server, wish: Wish) -> Cell:
         scenario="trace",
         server=server.name,
         transport=transports[0],
-        era=eras[0],
+        era=_opened_in(wish, eras),
         variant={key: values[0] for key, values in wish.variants.items()},
         protocol_version=wish.protocol,
         capabilities=scenario.capabilities if scenario is not None else {},
     )
+
+
+def _opened_in(wish: Wish, eras: Sequence[EraName]) -> EraName:
+    """The first of these eras that can be opened as asked; UsageError where none can."""
+    (opening, *_) = (*wish.variants.get("opening", ()), "known")
+    fitting = VARIANTS["opening"].eras_of.get(opening, ERAS)
+    found = next((era for era in eras if era in fitting), None)
+    if found is None:
+        raise UsageError(
+            f"--opening {opening} means nothing in the era {', '.join(eras)}: it is for "
+            f"{', '.join(fitting)}"
+        )
+    return found
 
 
 def known_scenario(server: Server, wish: Wish) -> Scenario | None:

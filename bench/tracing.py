@@ -119,6 +119,7 @@ def _stored(path: Path, cell: str | None) -> Traced:
         "server": servers.get(asked[wanted]["server"], {}),
         "transport": asked[wanted]["transport"],
         "era": asked[wanted]["era"],
+        "host": {key: value for key, value in run.meta.get("host", {}).items() if key in HOST},
     }
     known = _facts(details["facts"], details["counts"])
     messages = sorted(kept, key=lambda message: message.at_ns)

@@ -182,6 +182,56 @@ def test_any_other_line_that_is_lost_is_told_by_parity_or_as_still_due(lost: int
     assert "Unanswered by the server" in text or "to nothing that was asked" in text
 
 
+def _of(*rows: tuple[str, str, str | None, str]) -> str:
+    """What is said of messages by direction, method, id and body."""
+    messages = [
+        Message(
+            at_ns=at,
+            direction="out" if arrow == "->" else "in",
+            kind="response" if not method else "request" if id else "notification",
+            bytes=2,
+            method=method or None,
+            id=id,
+            body=body,
+        )
+        for at, (arrow, method, id, body) in enumerate(rows)
+    ]
+    return "\n".join(each.text for each in explain(messages, {}))
+
+
+def test_a_result_that_asks_for_input_is_no_end() -> None:
+    asking = '{"result": {"resultType": "input_required", "inputRequests": {}}}'
+    text = _of(("->", "tools/call", "1", "{}"), ("<-", "", "1", asking))
+    assert "which asks for input. Due next: tools/call again, with inputResponses." in text
+
+
+def test_a_request_that_was_cancelled_is_not_unanswered_and_does_not_disturb_parity() -> None:
+    text = _of(
+        ("->", "tools/call", "1", "{}"),
+        ("->", "notifications/cancelled", None, '{"params": {"requestId": 1}}'),
+    )
+    assert "Cancelled: the request with id 1; no response to it is due." in text
+    assert "2 in its steps, even, as a session without a handshake with 1 more" in text
+    assert "Unanswered" not in text
+
+
+def test_an_error_without_an_id_answers_the_request_that_is_open() -> None:
+    error = '{"id": null, "error": {"code": -32700, "message": "Parse error"}}'
+    text = _of(("->", "tools/call", "7", "{}"), ("<-", "", None, error))
+    assert 'Protocol error -32700 to tools/call (id 7): "Parse error"' in text
+    assert "Unanswered" not in text
+
+
+def test_a_stateless_session_says_who_answers_and_whether_it_understood() -> None:
+    meta = '{"params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}'
+    info = '{"io.modelcontextprotocol/serverInfo": {"name": "desk", "version": "3"}}'
+    good = f'{{"result": {{"resultType": "complete", "_meta": {info}}}}}'
+    text = _of(("->", "tools/call", "1", meta), ("<-", "", "1", good))
+    assert "Era: stateless (no handshake); version 2026-07-28; session none; server desk 3." in text
+    bare = _of(("->", "tools/call", "1", meta), ("<-", "", "1", '{"result": {"content": []}}'))
+    assert "But the result of tools/call has no resultType" in bare
+
+
 def test_a_saved_trace_is_read_back_and_explained_the_same_way(program: Program) -> None:
     file = program.folder / "bug.jsonl"
     said = _said(program, "silent", *STATEFUL, *SHORT, "--save", str(file), words=("tools/list",))

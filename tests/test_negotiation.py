@@ -40,7 +40,10 @@ def test_each_handshake_version_can_be_proposed_and_is_agreed_on(
     said = _trace(program, "trivial", "--protocol", version)
     assert said.code == FINE, said.err
     assert _bodies(said)[0]["params"]["protocolVersion"] == version
-    assert f"Era: stateful (a handshake); version {version}; session kept." in _text(said)
+    assert (
+        f"Era: stateful (a handshake); version {version}; session kept; server trivial 1."
+        in _text(said)
+    )
     assert said.document["facts"]["protocol_requested"] == version
 
 
@@ -131,6 +134,14 @@ def test_an_ordinary_request_can_come_first_and_nothing_is_discovered(program: P
     assert "4 in its steps, even, as a session without a handshake must be" in _text(said)
 
 
+def test_an_opening_that_an_era_does_not_have_is_wrong_usage(program: Program) -> None:
+    said = _trace(program, "trivial", "--era", "stateful", "--opening", "direct")
+    assert said.code == USAGE
+    assert "--opening direct means nothing in the era stateful" in said.err
+    free = _trace(program, "trivial", "--opening", "direct")
+    assert "Era: stateless (no handshake)" in _text(free)
+
+
 def test_a_handshake_server_that_answers_a_stateless_request_is_not_taken_for_one(
     program: Program,
 ) -> None:
@@ -207,7 +218,7 @@ def test_a_direct_opening_adds_up_on_a_pipe_and_requested_and_agreed_are_facts(
     parts = cell["ledger"]["setup"]
     assert sum(v for part, v in parts.items() if part != "setup") == parts["setup"]
     assert ("tools_list" in cell["segments"]) == (era == "stateful")
-    assert all(found["min_ns"] >= 0 for found in cell["segments"].values())
+    assert all(part_ns >= 0 for part_ns in parts.values())
 
 
 @pytest.mark.parametrize("era", ["stateful", "stateless"])

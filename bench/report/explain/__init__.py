@@ -45,21 +45,28 @@ def _parity(turns: Sequence[Turned]) -> str:
     confirmed = exchange.first(turns, "notification", INITIALIZED) is not None
     handshake = confirmed or exchange.first(turns, "request", "initialize") is not None
     kind = "a handshake session" if handshake else "a session without a handshake"
-    parity, due = ("odd" if count % 2 else "even"), ("odd" if handshake else "even")
     open_requests = [m for m in exchange.unanswered(turns) if m.direction == "out"]
     if steps and open_requests == [steps[-1].message]:
         return f"{count} in its steps, with a response still due"
+    parity, single = _odd(count), confirmed + exchange.never_answered(turns)
     if handshake and not confirmed and not open_requests:
         return f"{count} in its steps, {parity}: {_unconfirmed(steps)}"
     others = sum(t.message.kind == "notification" and t.method != INITIALIZED for t in steps)
-    if others % 2:
-        due, kind = ("even" if due == "odd" else "odd"), f"{kind} with {others} notifications more"
+    if others:
+        kind += f" with {others} more notification{'' if others == 1 else 's'} of the client"
+    due = _odd(single + others)
     if parity != due:
         return f"{count} in its steps, {parity}: {kind} is {due}, so a line is missing"
     if open_requests or _lost(turns):
         return f"{count} in its steps, {parity}, as {kind} must be, and yet lines are missing"
-    why = f": {INITIALIZED} has no response, all else is in twos" if handshake else ""
+    why = (
+        f": {INITIALIZED} has no response, all else is in twos" if handshake and not others else ""
+    )
     return f"{count} in its steps, {parity}, as {kind} must be{why}"
+
+
+def _odd(count: int) -> str:
+    return "odd" if count % 2 else "even"
 
 
 def _lost(turns: Sequence[Turned]) -> bool:
@@ -81,6 +88,9 @@ def _last_step(turns: Sequence[Turned], facts: Mapping[str, Any]) -> Iterator[st
     said = f"Last step: {_said(last)}"
     if last.error is not None:
         yield f"{said}, an error. Nothing is due: the server has answered, and it said no."
+    elif last.result.get("resultType") == "input_required":
+        yield f"{said}, which asks for input. Due next: {last.method} again, with inputResponses."
+        yield "Usually: the client has nobody to ask, or no script that answers."
     elif last.key == COMPLETE:
         yield f"{said}. The session is whole: nothing is due."
     elif last.method == INITIALIZED and settling.announces_no_tools(turns, facts):
@@ -146,6 +156,8 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _missing(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[str]:
+    for _direction, id in sorted(exchange.cancelled(turns)):
+        yield f"Cancelled: the request with id {id}; no response to it is due."
     for message in exchange.unanswered(turns):
         who = "the server" if message.direction == "out" else "the client"
         yield f"Unanswered by {who}: {message.method} (id {message.id})."

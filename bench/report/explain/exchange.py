@@ -10,6 +10,7 @@ from bench.model import Message
 from bench.report.figures import shown
 
 Key: TypeAlias = tuple[str, str | None]
+CANCELLED = "notifications/cancelled"
 OPPOSITE: Mapping[str, str] = {"out": "in", "in": "out"}
 
 
@@ -87,6 +88,24 @@ def turned(messages: Sequence[Message]) -> list[Turned]:
 
 def unanswered(turns: Sequence[Turned]) -> list[Message]:
     """Requests, of either side, that no response followed."""
+    given_up = cancelled(turns)
+    open_requests = _open(turns)
+    return [m for m in open_requests if (m.direction, m.id) not in given_up]
+
+
+def cancelled(turns: Sequence[Turned]) -> set[Key]:
+    """The requests that whoever sent them has cancelled: no response to them is due any more."""
+    told = [turn for turn in turns if turn.method == CANCELLED]
+    return {(turn.message.direction, str(turn.params.get("requestId"))) for turn in told}
+
+
+def never_answered(turns: Sequence[Turned]) -> int:
+    """How many of the client's requests were cancelled and got no response."""
+    given_up = cancelled(turns)
+    return sum(m.direction == "out" and (m.direction, m.id) in given_up for m in _open(turns))
+
+
+def _open(turns: Sequence[Turned]) -> list[Message]:
     answered = {id(turn.answers) for turn in turns if turn.answers is not None}
     requests = [turn.message for turn in turns if turn.message.kind == "request"]
     return [message for message in requests if id(message) not in answered]

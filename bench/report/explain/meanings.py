@@ -46,6 +46,14 @@ STEPS: Mapping[tuple[str, str, str], Step] = {
         "the response to tools/call",
         "the tool is still at work, waits for an answer from the client, or its server died",
     ),
+    ("out", "request", "subscriptions/listen"): Step(
+        "notifications, for as long as the client listens",
+        "the client still listens; the response ends a subscription",
+    ),
+    ("out", "notification", "notifications/cancelled"): Step(
+        "nothing: a server should not answer what was cancelled",
+        "the client gave up, because its limit ran out or its user left",
+    ),
 }
 # Where a session may end: what the client wanted has come.
 COMPLETE = ("in", "response", "tools/call")

@@ -8,8 +8,9 @@ from typing import Any
 
 from bench.report.explain import exchange
 from bench.report.explain.exchange import Turned
-from bench.report.figures import milliseconds
+from bench.report.figures import milliseconds, shown
 
+META_SERVER = "io.modelcontextprotocol/serverInfo"
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
@@ -48,12 +49,37 @@ def _era(turns: Sequence[Turned], facts: Mapping[str, Any]) -> str:
         reply = exchange.first(turns, "response", "initialize")
         agreed = reply.result.get("protocolVersion") if reply is not None else None
         session = "kept" if facts.get("session") or _on_a_pipe(turns) else "none"
-        return f"Era: stateful (a handshake); {_versions(asked, agreed)}; session {session}."
+        held = f"; session {session}" if agreed is not None else ""
+        return f"Era: stateful (a handshake); {_versions(asked, agreed)}{held}{_server(turns)}."
     asked = next((v for t in turns if (v := _meta_version(t)) is not None), None)
     if asked is None:
         return ""
     agreed = facts.get("protocol_version") or asked
-    return f"Era: stateless (no handshake); {_versions(asked, agreed)}; session none."
+    known = f"{_versions(asked, agreed)}; session none{_server(turns)}"
+    return f"Era: stateless (no handshake); {known}.{_unproven(turns)}"
+
+
+def _server(turns: Sequence[Turned]) -> str:
+    """`; server tickets 1.0`: who it says it is, which proves nothing."""
+    for turn in turns:
+        meta = turn.result.get("_meta")
+        stateless = meta.get(META_SERVER) if isinstance(meta, dict) else None
+        info = turn.result.get("serverInfo") or stateless
+        if isinstance(info, dict) and info.get("name"):
+            return f"; server {shown(info.get('name'))} {shown(info.get('version', ''))}".rstrip()
+    return ""
+
+
+def _unproven(turns: Sequence[Turned]) -> str:
+    """A result of this era says what kind it is; a handshake server may answer all the same."""
+    results = [turn for turn in turns if turn.is_step and turn.result]
+    bare = [turn for turn in results if "resultType" not in turn.result]
+    if not bare:
+        return ""
+    return (
+        f" But the result of {bare[0].method} has no resultType: the server may be of the "
+        "handshake era and have passed over what the request says of itself."
+    )
 
 
 def _versions(asked: object, agreed: object) -> str:
@@ -84,9 +110,10 @@ def _found_out(turns: Sequence[Turned]) -> Iterator[str]:
     if error is not None:
         how = f"was answered with error {error.get('code')}"
     cost = milliseconds(opening.message.at_ns - tried.message.at_ns)
+    start = ", the start of the server included" if _on_a_pipe(turns) else ""
     yield (
         f"The client speaks both eras: server/discover {how}, so it began a handshake; finding "
-        f"that out took {cost}."
+        f"that out took {cost}{start}."
     )
 
 
