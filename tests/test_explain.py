@@ -326,17 +326,42 @@ def test_no_secret_of_headers_addresses_and_bodies_reaches_a_saved_trace(
     assert redact.HIDDEN in json.loads(kept.splitlines()[0])["server"]["http"]["url"]
 
 
-def test_a_hostile_name_is_escaped_in_what_a_trace_says(tmp_path: Path) -> None:
-    hostile = "\x1b[31m\u202eevil" + "x" * 900
-    error = {"id": "1", "error": {"code": 1, "message": hostile}}
+def test_what_a_hostile_server_says_is_escaped_and_bounded_in_what_a_trace_says(
+    tmp_path: Path,
+) -> None:
+    bad = "\x1b[31m\u202eevil" + "x" * 900
+    opened = {"protocolVersion": bad, "capabilities": {bad: {}}, "serverInfo": {"name": bad}}
+    listed = {"tools": [], "ttlMs": 1, "cacheScope": bad}
+    bodies: list[tuple[str, str | None, str | None, dict[str, Any]]] = [
+        ("->", "initialize", "1", {"params": {"protocolVersion": "2025-11-25"}}),
+        ("<-", None, "1", {"result": opened}),
+        ("->", "tools/list", "2", {}),
+        ("<-", None, "2", {"result": listed}),
+        ("->", bad, "3", {}),
+        ("<-", None, "3", {"error": {"code": bad, "message": bad}}),
+        ("->", "tools/call", "4", {}),
+        ("<-", None, "4", {"result": {"isError": True, "content": [{"text": bad}]}}),
+        ("<-", None, bad, {}),
+        ("<-", bad, bad, {}),
+    ]
     messages = [
-        Message(at_ns=0, direction="out", kind="request", bytes=2, method=hostile, id="1"),
-        Message(at_ns=1, direction="in", kind="response", bytes=2, id="1", body=json.dumps(error)),
+        Message(
+            at_ns=at,
+            direction="out" if arrow == "->" else "in",
+            kind="request" if method else "response",
+            bytes=2,
+            method=method,
+            id=id,
+            body=json.dumps(body),
+        )
+        for at, (arrow, method, id, body) in enumerate(bodies)
     ]
     file = tmp_path / "x.jsonl"
     file.write_text(tracefile.text(Traced(messages, None), {}), "utf-8")
     back = tracefile.read(file.read_text("utf-8"), file="x")
     assert list(back.messages) == messages
     said = [each.text for each in explain(back.messages, back.facts)]
+    for about in ("Era:", "announces", "may be kept", "Protocol error", "Tool error", "Unanswered"):
+        assert any(about in text and "\\x1b[31m\\u202eevil" in text for text in said), about
     assert not any("\x1b" in text or "\u202e" in text for text in said)
-    assert all(len(text) < 1_200 for text in said)
+    assert all(len(text) < 2_000 for text in said)

@@ -246,13 +246,12 @@ def test_capabilities_are_declared_as_the_scenario_says(program: Program, era: s
     program.recipe("s", stdio=toml(module("trivial")))
     declared = "[capabilities]\nroots = {listChanged = true}\nsampling = {}\n"
     program.scenario("s", f'servers = ["s"]\n[[call]]\ntool = "echo"\n{declared}')
-    said = program("trace", "s", "--json", "--era", era)
-    first = _bodies(said)[0]["params"]
-    wanted = {"roots": {"listChanged": True}, "sampling": {}}
-    told = (
-        first["capabilities"] if era == "stateful" else first["_meta"][f"{META}clientCapabilities"]
-    )
-    assert told == wanted
+    measured = program("run", "s", "--json", "--era", era, "-r", "1", "-n", "1")
+    for words in (("s", "--era", era), (measured.document["path"],)):
+        first = _bodies(program("trace", *words, "--json"))[0]["params"]
+        meta = first.get("_meta", {}).get(f"{META}clientCapabilities")
+        told = first["capabilities"] if era == "stateful" else meta
+        assert told == {"roots": {"listChanged": True}, "sampling": {}}
 
 
 def test_a_capability_that_no_client_has_is_wrong_usage(program: Program) -> None:

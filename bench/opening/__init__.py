@@ -120,7 +120,7 @@ def _found_by(reply: Reply) -> str:
     if reply.outcome == "timeout":
         return "silence"
     code = jsonrpc.error_of(reply.body).get("code")
-    if code is not None:
+    if isinstance(code, int):
         return f"error {code}"
     return f"HTTP {reply.http_status}" if (reply.http_status or 200) >= 300 else "its reply"
 

@@ -9,7 +9,7 @@ from bench.model import Message
 from bench.report.explain import exchange, settling
 from bench.report.explain.exchange import Turned
 from bench.report.explain.meanings import COMPLETE, STEPS, of_error
-from bench.report.figures import harmless
+from bench.report.figures import harmless, shown
 
 INITIALIZED = "notifications/initialized"
 QUOTED_LETTERS = 200
@@ -26,7 +26,7 @@ def explain(messages: Sequence[Message], facts: Mapping[str, Any]) -> list[Sente
     """All that can be said, the whole first, then the parts; `facts` is what else was noted."""
     turns = exchange.turned(messages)
     return [
-        Sentence(about, harmless(text))
+        Sentence(about, text)
         for about, look in LOOKS.items()
         for text in look(turns, facts)
         if text
@@ -117,8 +117,8 @@ def _errors(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[str]:
         if turn.error is not None and turn.message.direction == "in":
             code, words = turn.error.get("code"), quoted(turn.error.get("message"))
             yield (
-                f"Protocol error {code} to {_asked(turn)}: {words}. Usually: {of_error(code)}. "
-                f"It is for the client's code; no model reads it{_carried(turn.message)}."
+                f"Protocol error {shown(code)} to {_asked(turn)}: {words}. "
+                f"Usually: {of_error(code)}. It is for the client's code; no model reads it{_carried(turn.message)}."
             )
         elif turn.message.direction == "in" and turn.result.get("isError") is True:
             yield (
@@ -136,7 +136,7 @@ def quoted(words: object) -> str:
 
 def _asked(turn: Turned) -> str:
     known = turn.answers or turn.message
-    return f"{turn.method or 'an unknown request'} (id {known.id})"
+    return f"{turn.method or 'an unknown request'} (id {shown(known.id)})"
 
 
 def _carried(message: Message) -> str:
@@ -157,10 +157,10 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _missing(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[str]:
     for _direction, id in sorted(exchange.cancelled(turns)):
-        yield f"Cancelled: the request with id {id}; no response to it is due."
+        yield f"Cancelled: the request with id {shown(id)}; no response to it is due."
     for message in exchange.unanswered(turns):
         who = "the server" if message.direction == "out" else "the client"
-        yield f"Unanswered by {who}: {message.method} (id {message.id})."
+        yield f"Unanswered by {who}: {shown(message.method)} (id {shown(message.id)})."
     steps = [turn for turn in turns if turn.is_step]
     after = [turn.method for turn in steps if turn.message.kind == "request"]
     handshake = "initialize" in after and after[-1] not in ("initialize", "ping")
@@ -176,7 +176,7 @@ def _too_much(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[str]:
         yield f"Answered twice: {_asked(turn)}; only the first response counts."
     for message in exchange.strays(turns):
         whose = "server" if message.direction == "in" else "client"
-        yield f"A response of the {whose} to nothing that was asked: id {message.id}."
+        yield f"A response of the {whose} to nothing that was asked: id {shown(message.id)}."
     noise = sum(turn.message.kind == "noise" for turn in turns)
     if noise == 1:
         yield "1 line was no message; it belongs on stderr."
@@ -190,7 +190,7 @@ def _of_the_server(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[st
         if turn.message.kind == "response" and turn.message.direction == "out" and turn.method:
             code = None if turn.error is None else turn.error.get("code")
             how = "and was answered" if code is None else f"and was refused with {code}"
-            yield f"The server asked the client for {turn.method} (id {turn.message.id}) {how}."
+            yield f"The server asked the client for {_asked(turn)} {how}."
 
 
 LOOKS: Mapping[str, Callable[[Sequence[Turned], Mapping[str, Any]], Iterator[str]]] = {

@@ -20,7 +20,7 @@ def sentences(turns: Sequence[Turned], facts: Mapping[str, Any]) -> Iterator[str
     yield from _found_out(turns)
     yield from _refused_versions(turns)
     if announces_no_tools(turns, facts):
-        names = ", ".join(_announced(turns, facts) or ()) or "nothing"
+        names = shown(", ".join(_announced(turns, facts) or ()) or "nothing")
         yield f"The server announces no tools (it announces {names}); that is not to say none."
     yield from _listed(turns)
 
@@ -85,7 +85,9 @@ def _unproven(turns: Sequence[Turned]) -> str:
 def _versions(asked: object, agreed: object) -> str:
     if agreed is None:
         return f"asked for {asked}, nothing agreed"
-    return f"version {agreed}" if asked == agreed else f"asked for {asked}, offered {agreed}"
+    if asked == agreed:
+        return f"version {shown(agreed)}"
+    return f"asked for {shown(asked)}, offered {shown(agreed)}"
 
 
 def _on_a_pipe(turns: Sequence[Turned]) -> bool:
@@ -141,7 +143,11 @@ def _listed(turns: Sequence[Turned]) -> Iterator[str]:
     on = f" on {len(lists)} pages" if len(lists) > 1 else ""
     ttl_ms = pages[-1].result.get("ttlMs")
     scope = pages[-1].result.get("cacheScope")
-    kept = f"; the list may be kept for {ttl_ms} ms ({scope})" if isinstance(ttl_ms, int) else ""
+    kept = (
+        f"; the list may be kept for {ttl_ms} ms ({shown(scope)})"
+        if isinstance(ttl_ms, int)
+        else ""
+    )
     yield f"The server lists {count} tool{'' if count == 1 else 's'}{on}{kept}."
     if pages[-1].result.get("nextCursor") is not None:
         yield "The last page has a nextCursor: the client did not read the list to its end."
