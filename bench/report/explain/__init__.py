@@ -118,7 +118,8 @@ def _errors(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[str]:
             code, words = turn.error.get("code"), quoted(turn.error.get("message"))
             yield (
                 f"Protocol error {shown(code)} to {_asked(turn)}: {words}. "
-                f"Usually: {of_error(code)}. It is for the client's code; no model reads it{_carried(turn.message)}."
+                f"Usually: {of_error(code)}. It is for the client's code; no model reads it"
+                f"{_carried(turn.message)}."
             )
         elif turn.message.direction == "in" and turn.result.get("isError") is True:
             yield (
