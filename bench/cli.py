@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.prepare import Wish
 
 
-VARIED = ("session", "response", "connection", "client")
+VARIED = ("session", "response", "connection", "client", "opening")
 AUDIT_ROUNDS = 3
 
 
@@ -98,6 +98,7 @@ def _refuse_beside_audit(options: argparse.Namespace) -> None:
         "--transport": options.transport,
         "--tool": options.tool,
         "--client": options.client,
+        "--opening": options.opening,
     }
     for word, given in unfit.items():
         if given:
@@ -181,14 +182,17 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from bench import measure
+    from bench import tracing
     from bench.report import trace
 
-    traced = measure.trace(_wish(options), options.run, options.cell)
+    traced = tracing.trace(_wish(options), options.run, options.cell)
     if options.json:
-        print(_as_json(trace.document(traced.messages, traced.error)))
+        print(_as_json(trace.document(traced)))
     else:
-        print(trace.render(traced.messages, full=options.full, error=traced.error), end="")
+        print(trace.render(traced, full=options.full), end="")
+    if options.save is not None:
+        tracing.save(traced, options.save)
+        print(options.save, file=sys.stderr)
     return COULD_NOT if traced.error else FINE
 
 

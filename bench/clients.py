@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
 from bench import sdk_session, session
+from bench.cache import Shelf
 from bench.model import Agreement, Cell, Limits, Reply, Server
 from bench.process import Environment, Process
 from bench.recorder import Recorder
@@ -38,6 +39,9 @@ class Client(Protocol[A]):
 
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
+
+    def honour(self, shelf: Shelf) -> None:
+        """Use what earlier launches were told for as long as its cache hints say."""
 
     async def open(self) -> Agreement:
         """Connect and agree; SetupError where nothing is agreed."""

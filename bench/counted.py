@@ -51,6 +51,16 @@ def on_the_wire(
     }
 
 
+def error_codes(calls: pa.Table) -> dict[str, int]:
+    """How many calls were refused with each JSON-RPC error code; requests for the floor are none.
+
+    Failing tools (`isError`) are not among them: theirs is the other error channel.
+    """
+    codes = calls.filter(pc.not_equal(calls["phase"], "floor"))["error_code"].drop_null()
+    rows = pc.value_counts(codes).to_pylist()
+    return {str(row["values"]): row["counts"] for row in sorted(rows, key=lambda r: r["values"])}
+
+
 def _hidden(messages: pa.Table, caused: NDArray[np.bool_]) -> dict[str, int]:
     """Median ns from request to reply, by method, of requests beside the calls themselves."""
     beside = caused & ~_is(messages, "method", "tools/call")

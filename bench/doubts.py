@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import seen, segments, stats, tables
+from bench import counted, seen, segments, stats, tables
 from bench.era import era_of_version
 from bench.seen import Seen
 from bench.segments import MISSING, Stamps
@@ -35,9 +35,7 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
         yield f"lines on standard output that are no messages, the first: {lines}"
     bad = _failed(cell)
     if len(bad):
-        counts = pc.value_counts(bad).to_pylist()
-        kinds = ", ".join(f"{row['counts']} {row['values']}" for row in counts)
-        yield f"{len(bad)} calls failed ({kinds}); see transcript.jsonl"
+        yield f"{len(bad)} calls failed ({_kinds(cell, bad)}); see transcript.jsonl"
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
@@ -57,6 +55,23 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
         total = sum(detail["counts"].get(what, 0) for detail in cell.details)
         if total:
             yield f"{total} {words}"
+
+
+CHANNELS: Mapping[str, str] = {
+    "tool_error": "tool_error: isError, said by the tool to the model",
+    "protocol_error": "protocol_error: refused before any tool, said to the client's code",
+}
+
+
+def _kinds(cell: Seen, bad: pa.ChunkedArray) -> str:
+    """How many failed in which way; JSON-RPC errors with their codes."""
+    said = []
+    for row in pc.value_counts(bad).to_pylist():
+        kind = row["values"]
+        codes = counted.error_codes(cell.calls) if kind == "protocol_error" else {}
+        which = ", ".join(f"{count} x {code}" for code, count in codes.items())
+        said.append(f"{row['counts']} {CHANNELS.get(kind, kind)}{f', {which}' if which else ''}")
+    return "; ".join(said)
 
 
 def failed_calls(cell: Seen) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import anyio
 
 from bench import inside, probe
+from bench.cache import Shelf
 from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
@@ -45,7 +46,7 @@ class Watcher(Protocol):
 
 
 class Job(NamedTuple):
-    """All that a run needs beside its plan."""
+    """All that a run needs beside its plan; `shelves` by cell, where cache hints are honoured."""
 
     scenarios: Mapping[str, Scenario]
     servers: Mapping[str, Server]
@@ -54,6 +55,7 @@ class Job(NamedTuple):
     words: Mapping[str, Mapping[str, str]]
     clock: Clock = SYSTEM_CLOCK
     spans: bool = False
+    shelves: Mapping[str, Shelf] = {}
 
 
 async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
@@ -116,6 +118,8 @@ class _Launch:
             ) as session:
                 if self._spans is not None:
                     session.trace(self._spans.traceparent)
+                if self._cell.name in self._job.shelves:
+                    session.honour(self._job.shelves[self._cell.name])
                 await session.open()
                 await session.prepare([asked.tool for asked in self._scenario.call])
                 self._recorder.mark("ready")

@@ -17,10 +17,11 @@ LEAST_PROBE_S, PROBE_FACTOR = 3.0, 5.0
 
 
 class Found(NamedTuple):
-    """The eras a server speaks, and its tools as it lists them."""
+    """The eras a server speaks, and its tools as it lists them, where it announces any."""
 
     eras: tuple[EraName, ...]
     tools: tuple[Tool, ...]
+    announced: bool
 
 
 async def find(
@@ -33,6 +34,7 @@ async def find(
     """
     spoken: list[EraName] = []
     tools: tuple[Tool, ...] = ()
+    announced = False
     failures: list[BenchError] = []
     for era in eras:
         turn = Turn(cell=_cell(server, era), launch=0, round=0)
@@ -43,6 +45,7 @@ async def find(
                 await session.open()
                 opened_ns = recorder.clock()
                 tools = await session.tools()
+                announced = session.announces("tools")
         except SetupError as error:
             failures.append(error)
             continue
@@ -52,7 +55,7 @@ async def find(
         limits = msgspec.structs.replace(limits, setup_s=patience_s)
     if not spoken:
         raise failures[0]
-    return Found(tuple(era for era in ERAS if era in spoken), tools)
+    return Found(tuple(era for era in ERAS if era in spoken), tools, announced)
 
 
 def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> ToolCall:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -23,15 +23,7 @@ Phase: TypeAlias = Literal["first", "warmup", "steady", "floor"]
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 ERAS: tuple[EraName, ...] = ("stateful", "stateless")
-OUTCOMES: tuple[Outcome, ...] = (
-    "ok",
-    "tool_error",
-    "protocol_error",
-    "transport_error",
-    "timeout",
-    "cancelled",
-    "input_required",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -106,14 +98,20 @@ class Scenario(msgspec.Struct, frozen=True):
     calls: int = 100
     warmup: int = 5
     variants: Mapping[str, tuple[str, ...]] = {}
+    capabilities: Mapping[str, Any] = {}
+    honour_cache: bool = False
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """A variant that can be asked for: its values, and the cells it means something in."""
+    """A variant that can be asked for: its values, and the cells it means something in.
+
+    `eras_of` narrows the eras of single values.
+    """
 
     values: tuple[str, ...]
     transports: tuple[Transport, ...] = TRANSPORTS
     eras: tuple[EraName, ...] = ERAS
+    eras_of: Mapping[str, tuple[EraName, ...]] = {}
 
 
 VARIANTS: Mapping[str, Axis] = {
@@ -121,6 +119,7 @@ VARIANTS: Mapping[str, Axis] = {
     "response": Axis(values=("json", "sse"), transports=("http",)),
     "connection": Axis(values=("keep-alive", "per-call"), transports=("http",)),
     "client": Axis(values=("wire", "sdk", "sdk-auto")),
+    "opening": Axis(values=("known", "direct", "find"), eras_of={"direct": ("stateless",)}),
     "probe": Axis(values=("on", "off")),
 }
 
@@ -149,6 +148,7 @@ class Cell(msgspec.Struct, frozen=True):
     era: EraName
     variant: Mapping[str, str] = {}
     protocol_version: str | None = None
+    capabilities: Mapping[str, Any] = {}
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -213,10 +213,14 @@ class Reply(msgspec.Struct):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What opening a connection settled: the version, and who the server says it is."""
+    """What opening a connection settled: the version, and who the server says it is.
+
+    `capabilities` names what the server announces; None where it was not asked, or did not say.
+    """
 
     protocol_version: str
     server_info: Mapping[str, Any] = {}
+    capabilities: tuple[str, ...] | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -72,6 +72,12 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--era", type=_commas, default=(), help="stateful,stateless")
     verb.add_argument("--protocol", help="a protocol version, e.g. 2025-06-18")
+    verb.add_argument(
+        "--opening",
+        type=_commas,
+        default=(),
+        help="known (the era's own), direct (no server/discover before), find (both eras tried)",
+    )
     verb.add_argument("--tool", help="the tool to call")
     verb.add_argument("--args", type=_json_object, help="its arguments, as a JSON object")
     verb.add_argument("--timeout", type=_seconds, default=30.0, help="seconds a call may take")
@@ -133,13 +139,18 @@ def _add_trace(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(
         verbs,
         "trace",
-        "the messages of one launch, and what the last one says",
-        words="[RUN | SERVER | --url URL | -- COMMAND ARG…] [options]",
+        "the messages of one launch, and what they say",
+        words="[RUN | FILE | SERVER | --url URL | -- COMMAND ARG…] [options]",
     )
-    verb.add_argument("run", nargs="?", help="a results folder, or a server of `list`")
+    verb.add_argument(
+        "run", nargs="?", help="a results folder, a saved trace, or a server of `list`"
+    )
     _add_target(verb)
     verb.add_argument("--transport", choices=("stdio", "http"), help="for a server that has both")
     verb.add_argument("--cell", help="which cell of a run; the first one otherwise")
+    verb.add_argument(
+        "--save", type=Path, help="write it to this file for a bug report, without secrets"
+    )
     verb.add_argument("--full", action="store_true", help="whole bodies")
     return verb
 

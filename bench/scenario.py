@@ -40,7 +40,10 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     response: tuple[str, ...] = ()
     connection: tuple[str, ...] = ()
     client: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
+    capabilities: Mapping[str, Any] = {}
+    honour_cache: bool = False
 
 
 class RecipeFile(msgspec.Struct, frozen=True):
@@ -56,6 +59,7 @@ class RecipeFile(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
+CLIENT_CAPABILITIES = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 TABLES: Mapping[str, type[msgspec.Struct]] = {"call": ToolCall, "http": HttpRecipe, "needs": Needs}
 
 
@@ -67,6 +71,7 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
     for key in ("launches", "calls"):
         if getattr(read, key) < 1:
             raise UsageError(f"{file}: {key} must be at least 1")
+    _check_capabilities(read.capabilities, text, file)
     asked = {key: values for key in VARIANTS if (values := getattr(read, key))}
     for key, values in asked.items():
         check_variant(key, values, where=file)
@@ -81,6 +86,8 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
         calls=read.calls,
         warmup=read.warmup,
         variants=asked,
+        capabilities=read.capabilities,
+        honour_cache=read.honour_cache,
     )
 
 
@@ -132,6 +139,16 @@ def _check_keys(data: Mapping[str, Any], shape: type, text: str, file: str) -> N
             for table in value if isinstance(value, list) else [value]:
                 if isinstance(table, dict):
                     _check_keys(table, TABLES[key], text, file)
+
+
+def _check_capabilities(capabilities: Mapping[str, Any], text: str, file: str) -> None:
+    """What a client may declare (2025-11-25 and 2026-07-28, schema: ClientCapabilities)."""
+    for name, value in capabilities.items():
+        if name not in CLIENT_CAPABILITIES:
+            near = nearest(name, CLIENT_CAPABILITIES)
+            raise UsageError(f'{file}{_line_of(name, text)}: no client capability "{name}"{near}')
+        if not isinstance(value, dict):
+            raise UsageError(f"{file}{_line_of(name, text)}: {name} must be a table, as {{}}")
 
 
 def _line_of(key: str, text: str) -> str:

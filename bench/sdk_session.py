@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgspec
 
+from bench.cache import Shelf
 from bench.era import VERSIONS_OF
 from bench.errors import BenchError, SetupError
 from bench.model import Agreement, Cell, EraName, Limits, Reply, Server
@@ -107,6 +108,9 @@ class SdkSession:
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
         self._client.tap.traceparent = traceparent
+
+    def honour(self, shelf: Shelf) -> None:
+        """Nothing: the SDK's client has a cache of its own, or none."""
 
     async def open(self) -> Agreement:
         """Whatever the SDK does to connect; SetupError where it fails."""

@@ -55,6 +55,7 @@ def labels(cell: Seen) -> dict[str, str]:
         "response": "+".join(forms) or "none",
         "connection": _connection(cell),
         "client": "+".join(sorted({fact.get("client", "wire") for fact in facts})) or "wire",
+        "opening": "+".join(sorted({fact.get("opening", "known") for fact in facts})) or "known",
         "probe": "on" if any(fact.get("probe_sdk") for fact in facts) else "off",
         "spans": "on" if any("spans" in fact for fact in facts) else "off",
     }

@@ -55,6 +55,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("teardown", "closing", "gone", "goodbye: DELETE or end of input, until it has left"),
     Segment("first_result", "began", "first_received", "launch to the first tool result"),
 )
+OPENINGS = ("initialize", "discover")
 SETUP_NAMES = (*(segment.name for segment in SETUP), "client")
 
 
@@ -110,18 +111,21 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
         stamps.get(point, nothing) for point in ("spawning", "connecting", "first_read")
     )
     connected = connecting != MISSING
-    probed = ~connected & (first_read != MISSING)
+    ready = stamps.get("ready", nothing)
+    unasked = (ready != MISSING) & (first_read > ready)  # a client that knew it all did not wait
+    probed = ~connected & (first_read != MISSING) & ~unasked
     points = dict(stamps)
     own = stamps.get("began", nothing)
     points["began"] = np.where(own != MISSING, own, np.where(connected, connecting, spawning))
     points["interpreter_start"] = np.where(probed, spawning, MISSING)
-    if connected.any():
+    if (connected | unasked).any():
         for point in ("process_up", "imports_done", "first_read"):
             points[point] = np.where(probed, stamps.get(point, nothing), MISSING)
-    for step, other in (("initialize", "discover"), ("discover", "initialize")):
-        received = stamps.get(f"{step}_received", nothing)
+    ended = {step: _ended(stamps, step, nothing) for step in OPENINGS}
+    for step, other in (OPENINGS, OPENINGS[::-1]):
+        received, before = ended[step], ended[other]
+        points[f"{step}_received"] = received
         sent = stamps.get(f"{step}_sent", nothing)
-        before = stamps.get(f"{other}_received", nothing)
         piped = np.where(probed, first_read, MISSING)
         answered = received != MISSING
         second = (before != MISSING) & (before <= sent)
@@ -130,7 +134,32 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
         unseen = answered & ~connected & ~probed & ~second
         reply = points.get("first_reply_received", nothing)
         points["first_reply_received"] = np.where(unseen, received, reply)
-    return points
+    unopened = (ended["initialize"] == MISSING) & (ended["discover"] == MISSING) & ~connected
+    return points | _list_first(points, unopened, np.where(probed, first_read, MISSING))
+
+
+def _ended(stamps: Mapping[str, Stamps], step: str, nothing: Stamps) -> Stamps:
+    """When an opening was answered, or given up by a client that then tried the other era's."""
+    received = stamps.get(f"{step}_received", nothing)
+    return np.where(received == MISSING, stamps.get(f"{step}_given_up", nothing), received)
+
+
+def _list_first(
+    points: Mapping[str, Stamps], unopened: NDArray[np.bool_], first_read: Stamps
+) -> dict[str, Stamps]:
+    """On a pipe without an opening, the tool list is written before there is a server to read it.
+
+    It begins when a probe saw it read; without one, the start is in it: it is `first_reply`.
+    """
+    if "tools_received" not in points:
+        return {}
+    received = points["tools_received"]
+    unseen = unopened & (first_read == MISSING)
+    known = points.get("first_reply_received", np.full(len(received), MISSING))
+    return {
+        "tools_sent": np.where(unopened, first_read, points["tools_sent"]),
+        "first_reply_received": np.where(unseen, received, known),
+    }
 
 
 def unsound(durations: Mapping[str, Stamps], table: tuple[Segment, ...], whole: str) -> int:

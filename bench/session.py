@@ -10,16 +10,16 @@ from typing import Any
 import anyio
 import msgspec
 
-from bench import jsonrpc, redact
+from bench import opening, redact
+from bench.cache import Shelf
 from bench.era import ERAS, Era
 from bench.errors import SetupError, UsageError, nearest
 from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
-from bench.process import POLL_S, Environment, Process
+from bench.opening import Talk
+from bench.process import Environment, Process
 from bench.recorder import Recorder
 from bench.server import STARTS, end, is_lost, why_gone
 from bench.wire import WIRES, Wire
-
-FLUSH_WAIT_S = 1.0
 
 
 @contextlib.asynccontextmanager
@@ -65,59 +65,37 @@ class Session:
     ) -> None:
         self.wire = wire
         self.process = process
-        self.era: Era = ERAS[cell.era](cell.protocol_version)
+        self.era: Era = ERAS[cell.era](cell.protocol_version, cell.capabilities)
         self.traceparent: Callable[[int], str] | None = None
         self._server = server
         self._recorder = recorder
         self._limits = limits
         self._ids = itertools.count(1)
+        self._announced: tuple[str, ...] | None = None
         self._listed: frozenset[str] = frozenset()
+        self._setup = Talk(server.name, cell, recorder, wire, limits, self._ids, self.why_gone)
 
     async def open(self) -> Agreement:
         """The opening exchange and what must follow it; SetupError where nothing is agreed."""
-        step = self.era.opening_step
-        reply = await self._step(step, self.era.opening(next(self._ids)))
-        try:
-            agreement = self.era.agree(reply.body)
-        except SetupError as error:
-            raise SetupError(f'server "{self._server.name}": {error}', phase=step) from error
-        facts = self._recorder.facts
-        facts["protocol_version"] = agreement.protocol_version
-        facts["server_info"] = dict(agreement.server_info)
-        confirmation = self.era.confirmation()
-        if confirmation is not None:
-            await self._confirm(confirmation)
+        self.era, agreement = await opening.open(self._setup)
+        self._announced = agreement.capabilities
         return agreement
 
     async def tools(self) -> tuple[Tool, ...]:
-        """All pages of the tool list; an absent `nextCursor` ends it, an empty one does not."""
-        found: list[Tool] = []
-        sent_ns = received_ns = None
-        params: dict[str, Any] | None = {}
-        cursors: set[str] = set()
-        while params is not None:
-            request = self.era.request(next(self._ids), "tools/list", params)
-            reply = await self._ask("tools_list", request)
-            sent_ns = sent_ns or reply.sent_ns
-            received_ns = reply.received_ns
-            result = jsonrpc.result_of(reply.body)
-            found += _tools(result)
-            cursor = result.get("nextCursor")
-            params = None if cursor is None else {"cursor": cursor}
-            if str(cursor) in cursors:
-                raise SetupError(
-                    f'server "{self._server.name}" pages for ever: tools/list gave the cursor '
-                    f"{str(cursor)[:60]!r} twice",
-                    phase="tools_list",
-                )
-            cursors.add(str(cursor))
-        assert sent_ns is not None
-        assert received_ns is not None
-        self._recorder.marks.update(tools_sent=sent_ns, tools_received=received_ns)
-        self._recorder.facts["tools"] = len(found)
-        self.era.learn(found)
+        """All pages of the tool list; a server that announces no tools is not asked for it."""
+        if not self.announces("tools"):
+            return ()
+        found = await opening.tools(self._setup, self.era)
         self._listed = frozenset(tool.name for tool in found)
-        return tuple(found)
+        return found
+
+    def honour(self, shelf: Shelf) -> None:
+        """Do not ask again what an earlier launch was told and still holds."""
+        self._setup = self._setup._replace(shelf=shelf)
+
+    def announces(self, capability: str) -> bool:
+        """Whether the server announces it; a server that was not asked, or says nothing, may."""
+        return self._announced is None or capability in self._announced
 
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
@@ -136,8 +114,13 @@ class Session:
 
     def must_list(self, tool: str) -> None:
         """Raise UsageError, with the nearest name, where the server does not list the tool."""
+        name = self._server.name
+        if not self.announces("tools"):
+            raise UsageError(
+                f'server "{name}" announces no tools, so "{tool}" cannot be called and tools/list '
+                "was not asked; try: trace, which shows what it does announce"
+            )
         if tool not in self._listed:
-            name = self._server.name
             raise UsageError(f'server "{name}" has no tool "{tool}"{nearest(tool, self._listed)}')
 
     def request(self, tool: str, arguments: Mapping[str, Any]) -> Outgoing:
@@ -166,69 +149,3 @@ class Session:
     async def why_gone(self) -> str:
         """How the process left, if it did, its last words, and what it printed amiss."""
         return await why_gone(self.process, self._recorder)
-
-    async def _step(self, step: str, out: Outgoing) -> Reply:
-        """A request of the setup, with its two stamps among the launch's marks."""
-        reply = await self._ask(step, out)
-        assert reply.received_ns is not None
-        self._recorder.marks[f"{step}_sent"] = reply.sent_ns
-        self._recorder.marks[f"{step}_received"] = reply.received_ns
-        return reply
-
-    async def _ask(self, step: str, out: Outgoing) -> Reply:
-        reply = await self.wire.exchange(out, limit_s=self._limits.setup_s)
-        if reply.received_ns is None:
-            raise SetupError(
-                f'server "{self._server.name}" did not answer {out.method}: '
-                f"{reply.why}{await self.why_gone()}{await self._unflushed(reply)}",
-                phase=step,
-                outcome=reply.outcome,
-            )
-        if reply.outcome == "protocol_error" and step == "tools_list":
-            error = jsonrpc.error_of(reply.body)
-            raise SetupError(
-                f'server "{self._server.name}" refused {out.method}: '
-                f"error {error.get('code')}: {error.get('message')}",
-                phase=step,
-                outcome=reply.outcome,
-            )
-        return reply
-
-    async def _unflushed(self, reply: Reply) -> str:
-        """A silent server may have answered into a buffer: the end of its input flushes that."""
-        if reply.outcome != "timeout" or not self.wire.end_input():
-            return ""
-        counts = self._recorder.counts
-        known = counts.get("duplicate_replies", 0)
-        with anyio.move_on_after(FLUSH_WAIT_S):
-            while counts.get("duplicate_replies", 0) == known:
-                await anyio.sleep(POLL_S)
-            self._recorder.facts["reply_after_eof"] = True
-            return (
-                "; the reply came when its input ended: it was produced but not flushed; "
-                "try: flush standard output after each message"
-            )
-        return ""
-
-    async def _confirm(self, out: Outgoing) -> None:
-        reply = await self.wire.notify(out, limit_s=self._limits.setup_s)
-        if reply.outcome != "ok":
-            raise SetupError(
-                f'server "{self._server.name}" did not take {out.method}: '
-                f"{reply.why}{await self.why_gone()}",
-                phase="initialized",
-                outcome=reply.outcome,
-            )
-        self._recorder.marks["initialized_sent"] = reply.sent_ns
-        if reply.received_ns is not None:
-            self._recorder.marks["initialized_done"] = reply.received_ns
-
-
-def _tools(result: Mapping[str, Any]) -> Sequence[Tool]:
-    """The tools of one page; an entry that is no tool is passed over."""
-    found = []
-    listed = result.get("tools")
-    for entry in listed if isinstance(listed, list) else ():
-        with contextlib.suppress(msgspec.ValidationError):
-            found.append(msgspec.convert(entry, Tool))
-    return found

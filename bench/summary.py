@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import compare, counted, doubts, ledger, patterns, seen, stats, store
+from bench import compare, counted, doubts, ledger, patterns, seen, settled, stats, store
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -17,7 +17,7 @@ from bench.store import Run
 
 COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "connection", "client", "probe")
+SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
 COMPARED_ALONG = {"client": ("first_result", "call")}
 
@@ -58,12 +58,14 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
     outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
     version = seen.version(cell)
     wire = counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details)
+    wire |= settled.on_the_wire(cell)
     return {
         "cell": asked["cell"],
         "server": asked["server"],
         "transport": asked["transport"],
         "era": era_of_version(version) if version else asked["era"],
         "protocol_version": version,
+        **settled.facts(cell),
         "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
         "placement": run.meta.get("placement", {"client": [], "server": []}),
         "launches": len(cell.launches),
@@ -71,6 +73,7 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "calls": len(steady),
         "failed_calls": doubts.failed_calls(cell),
         "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
+        "errors": counted.error_codes(cell.calls),
         "wire": wire,
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
@@ -83,8 +86,8 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
         "client_bound": doubts.client_bound(cell) is not None,
-        "findings": patterns.find(_looked_at(cell, side, wire)),
-        "warnings": list(doubts.warnings(run, cell)),
+        "findings": [*patterns.find(_looked_at(cell, side, wire)), *settled.findings(cell)],
+        "warnings": [*doubts.warnings(run, cell), *settled.warnings(cell)],
     }
 
 

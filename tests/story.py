@@ -64,7 +64,7 @@ RESULTS: dict[str, Any] = {
     "server/discover": {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {},
+        "capabilities": {"tools": {}},
     },
     "ping": {},
     "tools/list": {"tools": [{"name": "null", "inputSchema": {}}], "resultType": "complete"},

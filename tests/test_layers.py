@@ -16,6 +16,7 @@ LAYERS = {
     "errors": 0,
     "options": 1,
     "jsonrpc": 1,
+    "cache": 1,
     "recorder": 1,
     "reported": 1,
     "scenario": 1,
@@ -44,9 +45,11 @@ LAYERS = {
     "patterns": 3,
     "seen": 5,
     "doubts": 6,
+    "settled": 6,
     "summary": 7,
     "frames": 8,
     "plots": 9,
+    "opening": 4,
     "session": 5,
     "sdk_session": 5,
     "clients": 6,
@@ -59,8 +62,10 @@ LAYERS = {
     "prepare": 8,
     "report": 8,
     "measure": 9,
-    "cli": 10,
-    "__main__": 11,
+    "tracefile": 2,
+    "tracing": 10,
+    "cli": 11,
+    "__main__": 12,
 }
 PURE = (
     "model",
@@ -73,6 +78,7 @@ PURE = (
     "plan",
     "compare",
     "reported",
+    "cache",
 )
 RIM = {"os", "socket", "subprocess", "asyncio", "time", "pathlib", "anyio", "io", "shutil"}
 

@@ -85,6 +85,7 @@ def _document(name: str) -> dict[str, object]:
         "cell": f"own/{name}/stdio/stateful",
         "segments": {},
         "ledger": {"call": {}, "setup": {}},
+        "wire": {"tools": None, "tool_page_ns": []},
         "outcomes": {"ok": 0},
         "calls": 0,
         "variant": {"response": "line"},

@@ -13,12 +13,16 @@ class Era(Protocol):
     """One side of one connection's conversation, from its opening on.
 
     `opening_step` names the first request as the setup segments do; `cheapest` is the method
-    that asks least of a server.
+    that asks least of a server; `version` is the one proposed, and once agreed that one.
     """
 
     name: EraName
     cheapest: str
     opening_step: str
+    version: str
+
+    def propose(self, version: str) -> None:
+        """Propose this version from now on: the one before it was turned down."""
 
     def opening(self, id: int) -> Outgoing:
         """The first request."""
@@ -32,11 +36,14 @@ class Era(Protocol):
     def request(self, id: int, method: str, params: Mapping[str, Any]) -> Outgoing:
         """A request, dressed as this era wants it."""
 
+    def proven(self, body: bytes) -> bool:
+        """Whether a reply to an ordinary request shows that this era was understood."""
+
     def learn(self, tools: Sequence[Tool]) -> None:
         """Take in what the tool list says about how calls must be dressed."""
 
 
-ERAS: Mapping[EraName, Callable[[str | None], Era]] = {
+ERAS: Mapping[EraName, Callable[[str | None, Mapping[str, Any]], Era]] = {
     "stateful": stateful.Stateful,
     "stateless": stateless.Stateless,
 }

@@ -24,6 +24,7 @@ SETUP_ROWS = (
 )
 BESIDE_ROWS = ("boot", "first_call", "first_result", "teardown")
 CELLS_ABREAST = 4
+SHOWN_PAGES = 8
 
 
 def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
@@ -104,7 +105,19 @@ def _setup_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
         if any(name in cell["segments"] for cell in cells)
     ]
     head = ("", *(names[cell["cell"]] for cell in cells))
-    return Grid("Setup, once a connection (medians over launches)", head, rows)
+    notes = [line for cell in cells if (line := _paged(cell, names))]
+    return Grid("Setup, once a connection (medians over launches)", head, rows, notes)
+
+
+def _paged(cell: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    """How many pages the tool list had, and the time of each, where it had more than one."""
+    pages = cell["wire"]["tool_page_ns"]
+    if len(pages) < 2:
+        return None
+    times = ", ".join(milliseconds(took_ns) for took_ns in pages[:SHOWN_PAGES])
+    rest = ", …" if len(pages) > SHOWN_PAGES else ""
+    tools = cell["wire"]["tools"]
+    return f"{names[cell['cell']]}: {tools:,} tools on {len(pages)} pages: {times}{rest}"
 
 
 ROW_MARKS = {"setup": "= ", **dict.fromkeys(BESIDE_ROWS, "| ")}

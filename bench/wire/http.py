@@ -260,6 +260,8 @@ class Post:
             error_code=code,
             http_status=self.status,
         )
+        if code is not None:
+            self.waiting.future.result().body = body
 
     def _message(self, body: bytes, at_ns: int) -> None:
         answer = self._talk.incoming(
