@@ -85,8 +85,10 @@ def failed_launches(cell: Seen) -> int:
 
 
 def _failed(cell: Seen) -> pa.ChunkedArray:
-    made = pc.not_equal(cell.calls["phase"], "floor")
-    return cell.calls["outcome"].filter(pc.and_(made, pc.not_equal(cell.calls["outcome"], "ok")))
+    """What we cancelled ourselves has not failed, and a round is part of a call."""
+    made = pc.invert(pc.is_in(cell.calls["phase"], pa.array(["floor", "round"])))
+    expected = pc.is_in(cell.calls["outcome"], pa.array(["ok", "cancelled"]))
+    return cell.calls["outcome"].filter(pc.and_(made, pc.invert(expected)))
 
 
 def _negative(durations: Stamps) -> bool:

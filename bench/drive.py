@@ -15,13 +15,14 @@ from bench.cache import Shelf
 from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
+    EraName,
     Limits,
     Phase,
     Placement,
     Reply,
     Scenario,
     Server,
-    ToolCall,
+    Step,
     Turn,
 )
 from bench.process import Environment
@@ -120,8 +121,9 @@ class _Launch:
                     session.trace(self._spans.traceparent)
                 if self._cell.name in self._job.shelves:
                     session.honour(self._job.shelves[self._cell.name])
+                session.follow(self._scenario)
                 await session.open()
-                await session.prepare([asked.tool for asked in self._scenario.call])
+                await session.prepare(self._scenario)
                 self._recorder.mark("ready")
                 await self._calls(session)
                 await self._floor(session)
@@ -158,12 +160,12 @@ class _Launch:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
         silent = 0
-        for phase, asked in _schedule(self._scenario):
-            out = session.request(asked.tool, asked.arguments)
-            reply = await self._call(session, out, phase, asked.tool)
+        for phase, step in _schedule(self._scenario, self._cell.era):
+            reply = await self._call(session, session.request(step), phase, step.label)
             if phase == "first":
                 self._first_call(session, reply)
-            silent = silent + 1 if reply.received_ns is None else 0
+            given_up = reply.outcome == "cancelled"
+            silent = silent + 1 if reply.received_ns is None and not given_up else 0
             if silent >= MOST_SILENT or await session.lost(reply):
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
         took_ns = self._recorder.clock() - began_ns
@@ -193,7 +195,10 @@ class _Launch:
         recorder = self._recorder
         index = next(self._index)
         reply = await session.call(out)
-        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), out.id))
+        id = None if reply.rounds else out.id
+        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), id))
+        for one in reply.rounds:
+            recorder.call(one, index=next(self._index), phase="round", asked=Asked(name))
         recorder.facts["response"] = session.response_form
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)
@@ -220,12 +225,12 @@ class _Launch:
         )
 
 
-def _schedule(scenario: Scenario) -> list[tuple[Phase, ToolCall]]:
+def _schedule(scenario: Scenario, era: EraName) -> list[tuple[Phase, Step]]:
     """The first call, the warm-up and the steady calls, asking in turn what the scenario asks."""
     warmup: list[Phase] = ["warmup"]
     steady: list[Phase] = ["steady"]
     phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
-    return list(zip(phases, itertools.cycle(scenario.call), strict=False))
+    return list(zip(phases, itertools.cycle(scenario.asked_in(era)), strict=False))
 
 
 def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:

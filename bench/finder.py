@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.errors import BenchError, SetupError, UsageError, nearest
-from bench.model import ERAS, Cell, EraName, Limits, Server, Tool, ToolCall, Transport, Turn
+from bench.model import ERAS, Cell, EraName, Limits, Server, Tool, Step, Transport, Turn
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.session import launch
@@ -58,7 +58,7 @@ async def find(
     return Found(tuple(era for era in ERAS if era in spoken), tools, announced)
 
 
-def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> ToolCall:
+def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> Step:
     """The tool to call: the one named, else the first that needs no arguments.
 
     UsageError lists the tools with what they need, where none can be called without.
@@ -67,10 +67,10 @@ def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, obje
         names = [tool.name for tool in tools]
         if name not in names:
             raise UsageError(f'the server has no tool "{name}"{nearest(name, names)}')
-        return ToolCall(tool=name, arguments=arguments)
+        return Step(tool=name, arguments=arguments)
     for tool in tools:
         if not _needs(tool):
-            return ToolCall(tool=tool.name)
+            return Step(tool=tool.name)
     if not tools:
         raise UsageError("the server lists no tools: there is nothing to call")
     listed = "\n".join(f"  {tool.name}: {', '.join(_needs(tool))}" for tool in tools)

@@ -122,6 +122,17 @@ def answer(envelope: Envelope) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": envelope.id, "error": refusal})
 
 
+def response(id: Id, result: Any) -> bytes:
+    """The bytes of our reply to a request the server made."""
+    return _encode({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+def progress_token(body: bytes) -> Id:
+    """The `progressToken` of a progress notification; None where it has none of a known type."""
+    token = _member(body, "params").get("progressToken")
+    return token if isinstance(token, int | str) else None
+
+
 def result_of(body: bytes) -> dict[str, Any]:
     """The `result` of a response as plain data; empty where there is none or it is no object."""
     return _member(body, "result")

@@ -19,12 +19,13 @@ Outcome: TypeAlias = Literal[
     "input_required",
 ]
 Kind: TypeAlias = Literal["request", "response", "notification", "noise"]
-Phase: TypeAlias = Literal["first", "warmup", "steady", "floor"]
+Phase: TypeAlias = Literal["first", "warmup", "steady", "round", "floor"]
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 ERAS: tuple[EraName, ...] = ("stateful", "stateless")
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+TOOL_CALL = "tools/call"
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -78,18 +79,51 @@ class Server(msgspec.Struct, frozen=True):
         return tuple(name for name in TRANSPORTS if has[name])
 
 
-class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One question put to a server: a tool and its arguments."""
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that is asked of a server: a tool with its arguments, or any method with params.
 
-    tool: str
+    `era`: asked in that era only. `meta` goes into `_meta` as it is; `progress` asks for progress
+    notifications. `cancel_after_s`: given up after so long, and the server told. `event`: the
+    method of a notification that this is expected to bring about.
+    """
+
+    tool: str = ""
     arguments: Mapping[str, Any] = {}
+    method: str = TOOL_CALL
+    params: Mapping[str, Any] = {}
+    name: str = ""
+    era: EraName | None = None
+    meta: Mapping[str, Any] = {}
+    progress: bool = False
+    cancel_after_s: float | None = None
+    event: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called in tables: its name, else its tool, else its method."""
+        return self.name or self.tool or self.method
+
+    @property
+    def asked_params(self) -> dict[str, Any]:
+        """The params of the request, without what its launch adds to `_meta`."""
+        if self.method == TOOL_CALL:
+            return {"name": self.tool, "arguments": self.arguments}
+        return dict(self.params)
+
+
+class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the client answers when the server asks it `method`, after thinking for so long."""
+
+    method: str
+    result: Mapping[str, Any] = {}
+    think_s: float = 0.0
 
 
 class Scenario(msgspec.Struct, frozen=True):
     """What is asked of which servers, how often, and along which axes."""
 
     name: str
-    call: tuple[ToolCall, ...]
+    call: tuple[Step, ...]
     about: str = ""
     servers: tuple[str, ...] = ()
     transport: tuple[Transport, ...] = TRANSPORTS
@@ -100,6 +134,12 @@ class Scenario(msgspec.Struct, frozen=True):
     variants: Mapping[str, tuple[str, ...]] = {}
     capabilities: Mapping[str, Any] = {}
     honour_cache: bool = False
+    answer: tuple[Scripted, ...] = ()
+    listen: Mapping[str, Any] = {}
+
+    def asked_in(self, era: EraName) -> tuple[Step, ...]:
+        """The steps of one era."""
+        return tuple(step for step in self.call if step.era in (None, era))
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -185,12 +225,22 @@ class Outgoing(msgspec.Struct, frozen=True):
     opens_session: bool = False
 
 
+class Subscription(msgspec.Struct, frozen=True):
+    """The requests that subscribe, and the notification that acknowledges one that stays open."""
+
+    requests: tuple[tuple[str, Mapping[str, Any]], ...]
+    acknowledged_by: str | None = None
+
+
 class Reply(msgspec.Struct):
     """What became of one request: its outcome and its stamps (ns of the one clock).
 
     `body` is the JSON-RPC message, empty where none came; `why` says in words what failed.
     `connecting_ns` to `connected_ns`: a connection made for it, before it was sent. `out_ns` and
     `in_ns`: its own message on the wire, where a client does more around that than we do.
+    `think_ns`: how long we let the server wait for our answers, a duration. `progress_ns`,
+    `event_ns`: when its first progress, and the notification it brought about, were there.
+    `rounds`: the exchanges it took, where it took more than one.
     """
 
     outcome: Outcome
@@ -210,6 +260,11 @@ class Reply(msgspec.Struct):
     connected_ns: int | None = None
     out_ns: int | None = None
     in_ns: int | None = None
+    think_ns: int | None = None
+    progress_ns: int | None = None
+    event_ns: int | None = None
+    cancelled_ns: int | None = None
+    rounds: tuple[Reply, ...] = ()
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -242,59 +297,3 @@ class Message(msgspec.Struct, frozen=True):
     id: str | None = None
     http_status: int | None = None
     body: str | None = None
-
-
-CALL_COLUMNS: Mapping[str, str] = {
-    "cell": "text",
-    "launch": "int",
-    "round": "int",
-    "call": "int",
-    "phase": "text",
-    "tool": "text",
-    "outcome": "text",
-    "error_code": "int",
-    "intended_ns": "int",
-    "sent_ns": "int",
-    "written_ns": "int",
-    "first_byte_ns": "int",
-    "received_ns": "int",
-    "decoded_ns": "int",
-    "read_ns": "int",
-    "entered_ns": "int",
-    "left_ns": "int",
-    "writing_ns": "int",
-    "request_bytes": "int",
-    "response_bytes": "int",
-    "wire_requests": "int",
-    "in_flight": "int",
-    "request_id": "int",
-    "local_port": "int",
-    "header_ns": "int",
-    "reported_ns": "int",
-    "reported_by": "text",
-    "connecting_ns": "int",
-    "connected_ns": "int",
-    "out_ns": "int",
-    "in_ns": "int",
-}
-SPAN_COLUMNS: Mapping[str, str] = {"launch": "int", "call": "int", "reported_ns": "int"}
-STAMP_COLUMNS: Mapping[str, str] = {
-    "launch": "int",
-    "call": "int",
-    "read_ns": "int",
-    "entered_ns": "int",
-    "left_ns": "int",
-    "writing_ns": "int",
-}
-MESSAGE_COLUMNS: Mapping[str, str] = {
-    "cell": "text",
-    "launch": "int",
-    "seq": "int",
-    "at_ns": "int",
-    "direction": "text",
-    "kind": "text",
-    "method": "text",
-    "id": "text",
-    "bytes": "int",
-    "http_status": "int",
-}

@@ -24,7 +24,7 @@ from bench.model import (
     Limits,
     Scenario,
     Server,
-    ToolCall,
+    Step,
     Turn,
 )
 from bench.scenario import check_variant
@@ -202,10 +202,10 @@ def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
     if wish.protocol:
         changes["era"] = (_era_of(wish.protocol, wish.era),)
     if wish.tool:
-        changes["call"] = (ToolCall(tool=wish.tool, arguments=wish.arguments or {}),)
+        changes["call"] = (Step(tool=wish.tool, arguments=wish.arguments or {}),)
     elif wish.arguments is not None:
         first = scenario.call[0]
-        changes["call"] = (ToolCall(tool=first.tool, arguments=wish.arguments),)
+        changes["call"] = (Step(tool=first.tool, arguments=wish.arguments),)
     for key, values in wish.variants.items():
         check_variant(key, values, where=f"--{key}")
     if wish.probe is not None and wish.probe not in PROBES:

@@ -23,8 +23,8 @@ class Asked(msgspec.Struct, frozen=True):
     """What a call asked, as far as its row tells it."""
 
     tool: str
-    request_bytes: int
-    id: int | None
+    request_bytes: int | None = None
+    id: int | None = None
 
 
 class CallStamps(msgspec.Struct, frozen=True):
@@ -126,6 +126,10 @@ class Recorder:
                 reply.connected_ns,
                 reply.out_ns,
                 reply.in_ns,
+                reply.think_ns,
+                reply.progress_ns,
+                reply.event_ns,
+                reply.cancelled_ns,
             )
         )
         if asked.id is not None and phase != "floor":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,8 +12,8 @@ import msgspec
 
 from bench.cache import Shelf
 from bench.era import VERSIONS_OF
-from bench.errors import BenchError, SetupError
-from bench.model import Agreement, Cell, EraName, Limits, Reply, Server
+from bench.errors import BenchError, SetupError, UsageError
+from bench.model import Agreement, Cell, EraName, Limits, Reply, Scenario, Server, Step
 from bench.process import Environment, Process
 from bench.recorder import Recorder
 from bench.server import STARTS, end, is_lost, why_gone
@@ -129,17 +129,26 @@ class SdkSession:
         facts["server_info"] = {} if info is None else {"name": info.name, "version": info.version}
         return Agreement(client.protocol_version, server_info=facts["server_info"])
 
-    async def prepare(self, wanted: Sequence[str]) -> None:
+    def follow(self, scenario: Scenario) -> None:
+        """This client is for plain tool calls; UsageError where a scenario wants more of it."""
+        plain = all(step == Step(tool=step.tool, arguments=step.arguments) for step in scenario.call)
+        if not plain or scenario.answer or scenario.listen:
+            raise UsageError(
+                f'scenario "{scenario.name}" does more than call tools, which only our own client '
+                "can; try: --client wire"
+            )
+
+    async def prepare(self, scenario: Scenario) -> None:
         """Nothing: a call is the first thing that is asked."""
 
-    def request(self, tool: str, arguments: Mapping[str, Any]) -> Ask:
+    def request(self, step: Step) -> Ask:
         """One call; its id and bytes are known once the SDK has sent it."""
-        return self._client.tool(tool, arguments)
+        return self._client.tool(step.tool, step.arguments)
 
     def cheapest(self) -> tuple[str, Ask]:
         """The name and the cheapest request: the null tool, else the era's own."""
         if self._server.null_tool is not None:
-            return self._server.null_tool, self.request(self._server.null_tool, {})
+            return self._server.null_tool, self.request(Step(tool=self._server.null_tool))
         ask = self._client.cheapest()
         return ask.method, ask
 

@@ -17,7 +17,7 @@ from bench.segments import MISSING, Stamps
 from bench.store import Run
 
 POINTS = ("sent", "written", "first_byte", "received", "decoded")
-CLIENT_POINTS = ("connecting", "connected", "out", "in")
+CLIENT_POINTS = ("connecting", "connected", "out", "in", "progress", "event", "cancelled")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 REPORTS = ("span", "header")
 MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method", "id")
@@ -89,8 +89,13 @@ def samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
     floor, floor_rounds = durations(cell, "floor")
     if "call" in floor:
         yield from _sample("floor", floor["call"], floor_rounds)
+    requests, request_rounds = durations(cell, "round")
+    if "call" in requests:
+        yield from _sample("round", requests["call"], request_rounds)
+    yield from _stopping(cell)
     if "call" in floor and "call" in steady and work_source(cell) is None:
-        yield from _estimate(steady["call"], rounds, floor["call"], floor_rounds)
+        served = steady.get("served", steady["call"])
+        yield from _estimate(served, rounds, floor["call"], floor_rounds)
 
 
 def setups(cell: Seen) -> dict[str, Stamps]:
@@ -113,7 +118,7 @@ def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
         by = pc.equal(calls["reported_by"], source).fill_null(False).to_numpy()
         told = np.where(by, tables.stamps(calls, "reported_ns"), MISSING)
         found |= segments.told(found["call"], told)
-    return found, calls["round"].to_numpy()
+    return segments.thoughtful(found, tables.stamps(calls, "think_ns")), calls["round"].to_numpy()
 
 
 def ok_calls(cell: Seen, phase: str) -> pa.Table:
@@ -132,6 +137,15 @@ def work_source(cell: Seen) -> str | None:
         return "probe"
     told = set(calls["reported_by"].unique().to_pylist())
     return next((source for source in REPORTS if source in told), None)
+
+
+def _stopping(cell: Seen) -> Iterator[tuple[str, Sample]]:
+    """How long cancelled calls went on, where a probe saw them end."""
+    calls = cell.calls.filter(pc.equal(cell.calls["outcome"], "cancelled"))
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in ("cancelled", "left")}
+    found = segments.calls(stamps)
+    if "stopping" in found:
+        yield from _sample("stopping", found["stopping"], calls["round"].to_numpy())
 
 
 def _estimate(

@@ -33,6 +33,9 @@ CALL: tuple[Segment, ...] = (
     Segment("ttfb", "sent", "first_byte", "until the first byte of the reply"),
     Segment("decode", "received", "decoded", "our reading of the reply"),
     Segment("call_connect", "connecting", "connected", "a connection made for it, before the call"),
+    Segment("first_progress", "sent", "progress", "until the first notice of progress"),
+    Segment("event", "sent", "event", "until the change it makes is told to who listens"),
+    Segment("stopping", "cancelled", "left", "until a cancelled call really ends"),
     Segment("client_out", "sent", "out", "the client's SDK, until its request goes out"),
     Segment("exchange", "out", "in", "the request alone, without the client's SDK around it"),
     Segment("client_in", "in", "received", "the client's SDK, once its reply is there"),
@@ -49,6 +52,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("discover", "discover_start", "discover_received", "asking what is there", "setup"),
     Segment("initialized", "initialized_sent", "initialized_done", "accepting the offer", "setup"),
     Segment("tools_list", "tools_sent", "tools_received", "all pages of the tool list", "setup"),
+    Segment("listen", "listen_sent", "listen_acknowledged", "subscribing to changes", "setup"),
     Segment("resolve", "connecting", "resolved", "the name of the server to addresses"),
     Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
     Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
@@ -56,6 +60,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("first_result", "began", "first_received", "launch to the first tool result"),
 )
 OPENINGS = ("initialize", "discover")
+THINK = "think"  # our own time while the server waits for an answer of ours: a part of the call
 SETUP_NAMES = (*(segment.name for segment in SETUP), "client")
 
 
@@ -76,6 +81,21 @@ def told(call: Stamps, reported: Stamps) -> dict[str, Stamps]:
     possible = (call != MISSING) & (reported != MISSING) & ~impossible(call, reported)
     work = np.where(possible, reported, MISSING)
     return {"work": work, "boundary": _minus(call, work)} if possible.any() else {}
+
+
+def thoughtful(durations: Mapping[str, Stamps], think: Stamps) -> dict[str, Stamps]:
+    """The durations with our own thinking taken out of the server's share of each call.
+
+    `think`: ns of each call, MISSING where the server asked nothing. It is a part of the call, and
+    no longer of `work`, in which the tool waited for us; `served` is what the call took without it.
+    """
+    if "call" not in durations or not (think != MISSING).any():
+        return dict(durations)
+    ours = np.where(think == MISSING, 0, think)
+    served = {"served": _minus(durations["call"], ours)}
+    if "work" in durations:
+        served["work"] = _minus(durations["work"], ours)
+    return {**durations, **served, THINK: think}
 
 
 def impossible(call: Stamps, reported: Stamps) -> NDArray[np.bool_]:
@@ -171,6 +191,8 @@ def unsound(durations: Mapping[str, Stamps], table: tuple[Segment, ...], whole: 
     if whole not in durations or any(part not in durations for part in parts):
         return 0
     values = np.stack([durations[part] for part in parts])
+    thought = durations.get(THINK, np.full(values.shape[1], MISSING))
+    values = np.vstack([values, np.where(thought == MISSING, 0, thought)])
     there = (values != MISSING).all(axis=0) & (durations[whole] != MISSING)
     wrong = (values < 0).any(axis=0) | (values.sum(axis=0) != durations[whole])
     return int((wrong & there).sum())

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 import msgspec
 
 from bench import opening, redact
+from bench.asking import Asker, Ready
 from bench.cache import Shelf
 from bench.era import ERAS, Era
 from bench.errors import SetupError, UsageError, nearest
-from bench.model import Agreement, Cell, Endpoint, Limits, Outgoing, Reply, Server, Tool
+from bench.model import (
+    TOOL_CALL,
+    Agreement,
+    Cell,
+    Endpoint,
+    Limits,
+    Reply,
+    Scenario,
+    Server,
+    Step,
+    Tool,
+)
 from bench.opening import Talk
 from bench.process import Environment, Process
 from bench.recorder import Recorder
@@ -66,7 +77,8 @@ class Session:
         self.wire = wire
         self.process = process
         self.era: Era = ERAS[cell.era](cell.protocol_version, cell.capabilities)
-        self.traceparent: Callable[[int], str] | None = None
+        self._traceparent: Callable[[int], str] | None = None
+        self._scenario: Scenario | None = None
         self._server = server
         self._recorder = recorder
         self._limits = limits
@@ -74,10 +86,20 @@ class Session:
         self._announced: tuple[str, ...] | None = None
         self._listed: frozenset[str] = frozenset()
         self._setup = Talk(server.name, cell, recorder, wire, limits, self._ids, self.why_gone)
+        self._asker = self._made_asker()
+
+    def _made_asker(self) -> Asker:
+        asker = Asker(
+            self.wire, self.era, self._ids, limits=self._limits, recorder=self._recorder
+        )
+        asker.traceparent = self._traceparent
+        asker.answer(() if self._scenario is None else self._scenario.answer)
+        return asker
 
     async def open(self) -> Agreement:
         """The opening exchange and what must follow it; SetupError where nothing is agreed."""
         self.era, agreement = await opening.open(self._setup)
+        self._asker = self._made_asker()
         self._announced = agreement.capabilities
         return agreement
 
@@ -99,13 +121,21 @@ class Session:
 
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
-        self.traceparent = traceparent
+        self._asker.traceparent = self._traceparent = traceparent
 
-    async def prepare(self, wanted: Sequence[str]) -> None:
-        """List the tools before the first call; UsageError where a wanted one is not among them."""
+    def follow(self, scenario: Scenario) -> None:
+        """Answer what the server asks as this scenario says."""
+        self._scenario = scenario
+        self._asker.answer(scenario.answer)
+
+    async def prepare(self, scenario: Scenario) -> None:
+        """List the tools and subscribe before the first call; UsageError where a tool is none."""
         await self.tools()
-        for tool in wanted:
-            self.must_list(tool)
+        for step in scenario.asked_in(self.era.name):
+            if step.method == TOOL_CALL:
+                self.must_list(step.tool)
+        if scenario.listen:
+            await self._asker.listen(scenario.listen)
 
     @property
     def response_form(self) -> str | None:
@@ -123,24 +153,19 @@ class Session:
         if tool not in self._listed:
             raise UsageError(f'server "{name}" has no tool "{tool}"{nearest(tool, self._listed)}')
 
-    def request(self, tool: str, arguments: Mapping[str, Any]) -> Outgoing:
+    def request(self, step: Step) -> Ready:
         """The bytes of one call, made before its clock starts."""
-        id = next(self._ids)
-        params: dict[str, Any] = {"name": tool, "arguments": arguments}
-        if self.traceparent is not None:
-            params["_meta"] = {"traceparent": self.traceparent(id)}
-        return self.era.request(id, "tools/call", params)
+        return self._asker.ready(step)
 
-    def cheapest(self) -> tuple[str, Outgoing]:
+    def cheapest(self) -> tuple[str, Ready]:
         """The name and the bytes of the cheapest request: the null tool, else the era's own."""
-        if self._server.null_tool is not None:
-            return self._server.null_tool, self.request(self._server.null_tool, {})
-        method = self.era.cheapest
-        return method, self.era.request(next(self._ids), method, {})
+        null = self._server.null_tool
+        step = Step(method=self.era.cheapest) if null is None else Step(tool=null)
+        return step.label, self.request(step)
 
-    async def call(self, out: Outgoing) -> Reply:
+    async def call(self, ready: Ready) -> Reply:
         """One call; a failure is an outcome of its reply."""
-        return await self.wire.exchange(out, limit_s=self._limits.call_s)
+        return await self._asker.ask(ready)
 
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow: the wire is closed, or the process has left."""

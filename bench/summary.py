@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import compare, counted, doubts, ledger, patterns, seen, settled, stats, store
+from bench import by_step, compare, counted, doubts, ledger, patterns, seen, settled, stats, store
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -57,6 +57,7 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
     steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
     outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
     version = seen.version(cell)
+    seed = run.meta.get("seed") or 0
     wire = counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details)
     wire |= settled.on_the_wire(cell)
     return {
@@ -78,9 +79,10 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
         "segments": {
-            name: _figures(sample, run.meta.get("seed") or 0)
+            name: by_step.figures(sample, seed)
             for name, sample in sorted(side.samples.items())
         },
+        "steps": by_step.steps(cell, seed),
         "ledger": {
             "call": _call_ledger(cell, side),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
@@ -118,22 +120,6 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
 def _work_source(cell: Seen, side: Side) -> str | None:
     """How the work is known: `probe`, `span`, `header`, or an `estimate` from the floor."""
     return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
-
-
-def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
-    found = stats.describe(sample.values, sample.round, seed=seed)
-    return {
-        "n": found.n,
-        "p50_ns": found.p50_ns,
-        "low_ns": found.low_ns,
-        "high_ns": found.high_ns,
-        "p90_ns": found.p90_ns,
-        "p99_ns": found.p99_ns,
-        "mean_ns": found.mean_ns,
-        "min_ns": found.min_ns,
-        "max_ns": found.max_ns,
-        "wants": found.wants,
-    }
 
 
 def _unseen(variant: Mapping[str, str]) -> dict[str, str]:

@@ -79,14 +79,16 @@ async def _trace(server: Server, wish: Wish) -> Traced:
 
 async def _called(session: Session, server: Server, wish: Wish) -> str | None:
     """Open, list and call; why the call had no reply. No tools announced: nothing to call."""
+    scenario = prepare.known_scenario(server, wish)
+    if scenario is not None:
+        session.follow(scenario)
     await session.open()
     tools = await session.tools()
     if not session.announces("tools"):
         return None
-    scenario = prepare.known_scenario(server, wish)
     asked = scenario.call[0] if scenario is not None and wish.tool is None else None
     asked = asked or finder.choose(tools, wish.tool, wish.arguments or {})
-    reply = await session.call(session.request(asked.tool, asked.arguments))
+    reply = await session.call(session.request(asked))
     return f"{reply.why}{await session.why_gone()}" if reply.received_ns is None else None
 
 

@@ -12,7 +12,7 @@ import anyio
 from bench import runner, store
 from bench.drive import Job
 from bench.measure import loop_options
-from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, ToolCall
+from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, Step
 from bench.plan import turns
 from bench.report.progress import Silent
 from bench.runner import Ended
@@ -83,7 +83,7 @@ def run_in_memory(
     call_limit_s: float = 5.0,
 ) -> tuple[Ended, Run]:
     """One whole run over the memory wire, stored and read back."""
-    scenario = Scenario(name="story", call=(ToolCall(tool="null"),), calls=calls, warmup=1)
+    scenario = Scenario(name="story", call=(Step(tool="null"),), calls=calls, warmup=1)
     cells = [
         Cell(
             name=f"story/small/memory/{era}",

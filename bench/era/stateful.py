@@ -8,7 +8,7 @@ from typing import Any
 from bench import jsonrpc
 from bench.era import versions
 from bench.errors import SetupError
-from bench.model import Agreement, EraName, Headers, Outgoing, Tool
+from bench.model import Agreement, EraName, Headers, Outgoing, Subscription, Tool
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NEWEST = VERSIONS[-1]
@@ -22,6 +22,7 @@ class Stateful:
     name: EraName = "stateful"
     cheapest = "ping"
     opening_step = "initialize"
+    closing_cancels = False
 
     def __init__(
         self, version: str | None = None, capabilities: Mapping[str, Any] | None = None
@@ -68,6 +69,16 @@ class Stateful:
         """A plain request; over HTTP it names the agreed version (from 2025-06-18)."""
         body = jsonrpc.request(id, method, params or None)
         return Outgoing(method=method, body=body, id=id, headers=self._headers)
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> Outgoing:
+        """A plain notification."""
+        body = jsonrpc.notification(method, params)
+        return Outgoing(method=method, body=body, headers=self._headers)
+
+    def subscription(self, wanted: Mapping[str, Any]) -> Subscription:
+        """One `resources/subscribe` a URI; changes of lists are told unasked (2025-11-25)."""
+        uris = wanted.get("resourceSubscriptions", ())
+        return Subscription(tuple(("resources/subscribe", {"uri": uri}) for uri in uris))
 
     def proven(self, body: bytes) -> bool:  # noqa: ARG002
         """The handshake has proven it; no reply after that does."""

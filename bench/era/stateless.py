@@ -11,7 +11,7 @@ from bench import jsonrpc
 from bench.era import versions
 from bench.era.stateful import CLIENT_INFO
 from bench.errors import SetupError
-from bench.model import Agreement, EraName, Outgoing, Tool
+from bench.model import Agreement, EraName, Outgoing, Subscription, Tool
 
 VERSIONS = ("2026-07-28",)
 NEWEST = VERSIONS[-1]
@@ -29,6 +29,7 @@ class Stateless:
     name: EraName = "stateless"
     cheapest = "server/discover"
     opening_step = "discover"
+    closing_cancels = True
 
     def __init__(
         self, version: str | None = None, capabilities: Mapping[str, Any] | None = None
@@ -78,6 +79,19 @@ class Stateless:
         body = jsonrpc.request(id, method, {**params, "_meta": meta})
         headers = tuple(self._headers(method, params))
         return Outgoing(method=method, body=body, id=id, headers=headers)
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> Outgoing:
+        """A notification; over HTTP the headers of its method (streamable-http leaves it open)."""
+        body = jsonrpc.notification(method, params)
+        headers = (("MCP-Protocol-Version", self.version), ("Mcp-Method", method))
+        return Outgoing(method=method, body=body, headers=headers)
+
+    def subscription(self, wanted: Mapping[str, Any]) -> Subscription:
+        """One request that stays open (2026-07-28, basic/patterns/subscriptions)."""
+        return Subscription(
+            (("subscriptions/listen", {"notifications": dict(wanted)}),),
+            acknowledged_by="notifications/subscriptions/acknowledged",
+        )
 
     def proven(self, body: bytes) -> bool:
         """A result of this era says what kind it is (2026-07-28, basic/index: resultType)."""

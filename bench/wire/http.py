@@ -20,6 +20,7 @@ from bench.wire.sse import SseReader
 DRAIN_LIMIT_S = 1.0
 EXCERPT_BYTES = 300
 SESSION = b"mcp-session-id"
+FORMS = {b"application/json": "json", b"text/event-stream": "sse"}
 
 
 async def open(endpoint: Endpoint, recorder: Recorder) -> HttpWire:
@@ -44,6 +45,8 @@ class HttpWire:
     Mirrors the session id, and drains replies off the clock.
     """
 
+    closing_cancels = True
+
     def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
         assert endpoint.url is not None
         self.url = urlsplit(endpoint.url)
@@ -53,7 +56,7 @@ class HttpWire:
         self.closed = False
         self._keep_alive = endpoint.keep_alive
         self._recorder = recorder
-        self._talk = Conversation(recorder)
+        self.conversation = self._talk = Conversation(recorder)
         self._connections: list[Connection] = []
         self._session: str | None = None
         self._last_headers: Headers = ()
@@ -108,6 +111,11 @@ class HttpWire:
         if await self._start(post, limit_s) is not None:
             self._talk.sent(out, post.waiting.sent_ns)
         return await self._talk.outcome(post.waiting, limit_s)
+
+    async def listen(self) -> None:
+        """GET the stream for what belongs to no POST; a server may have none (405)."""
+        get = Outgoing(method="GET", body=b"", headers=self._last_headers)
+        await self._start(Post(self._talk, get, self._answer), DRAIN_LIMIT_S, verb="GET")
 
     async def close(self) -> None:
         """End the session, where there is one, with DELETE (2025-11-25, basic/transports)."""
@@ -182,11 +190,13 @@ class HttpWire:
 
     def _answer(self, answer: Answer) -> None:
         """Send what the server is owed, on a connection of its own."""
-        task = asyncio.get_running_loop().create_task(self._send_answer(answer))
+        task = asyncio.ensure_future(self._send_answer(answer))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
     async def _send_answer(self, answer: Answer) -> None:
+        if answer.think_s:
+            await anyio.sleep(answer.think_s)
         out = Outgoing(method="", body=answer.body, headers=self._last_headers)
         post = Post(self._talk, out, self._answer)
         if await self._start(post, DRAIN_LIMIT_S) is not None:
@@ -289,6 +299,3 @@ class Post:
     def _no_reply(self, body: bytes) -> str:
         excerpt = body[:EXCERPT_BYTES].decode("utf-8", "replace").strip()
         return f"HTTP {self.status} without a reply{f': {excerpt}' if excerpt else ''}"
-
-
-FORMS = {b"application/json": "json", b"text/event-stream": "sse"}

@@ -10,7 +10,7 @@ import anyio
 
 from bench.model import Endpoint, Outgoing, Reply
 from bench.recorder import Recorder
-from bench.wire.conversation import Conversation, Waiting
+from bench.wire.conversation import Answer, Conversation, Waiting
 from bench.wire.lines import LineReader, MessageTooLong
 
 READ_BYTES = 1 << 16
@@ -26,6 +26,7 @@ class StdioWire:
     """Reads and writes the descriptors itself, so that a stamp stands next to its system call."""
 
     response_form: str | None = "line"
+    closing_cancels = False
 
     def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
         assert endpoint.read_fd is not None
@@ -33,7 +34,7 @@ class StdioWire:
         self._in, self._out = endpoint.read_fd, endpoint.write_fd
         self._clock = recorder.clock
         self._recorder = recorder
-        self._talk = Conversation(recorder)
+        self.conversation = self._talk = Conversation(recorder)
         self._lines = LineReader()
         self._first_byte_ns: int | None = None
         self._backlog: deque[tuple[memoryview, Waiting | None]] = deque()
@@ -70,6 +71,9 @@ class StdioWire:
         if waiting.written_ns is None:
             return self._talk.failed(waiting, "transport_error", "the pipe did not take it")
         return Reply("ok", sent_ns, waiting.written_ns, received_ns=waiting.written_ns)
+
+    async def listen(self) -> None:
+        """Whatever the server says comes the same way."""
 
     async def close(self) -> None:
         """Close our end of the server's input, which asks it to leave; it may still write."""
@@ -153,7 +157,15 @@ class StdioWire:
         if not line.strip():
             return self._recorder.count("blank_lines")
         answer = self._talk.incoming(line, at_ns, first_byte_ns=self._first_byte_ns)
-        if answer is not None and not self.closed:
+        if answer is None:
+            return
+        if answer.think_s:
+            self._loop.call_later(answer.think_s, self._answer, answer)
+        else:
+            self._answer(answer)
+
+    def _answer(self, answer: Answer) -> None:
+        if not self.closed:
             sent_ns = self._clock()
             self._write(answer.body + b"\n", None)
             self._talk.answered(answer, sent_ns)
