@@ -20,9 +20,10 @@ import httpx2
 import mcp
 import pydantic
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from bench import jsonrpc
 from bench.model import Endpoint, Outcome, Reply
 from bench.recorder import Recorder
 from bench.wire.heard import Heard
@@ -142,7 +143,7 @@ class SdkClient:
     ) -> Reply:
         """What an error makes of a call: a reply that the SDK refuses, or none."""
         why = said_of(error)
-        if not ask.reply:
+        if not ask.reply or _is_closed(error, ask.reply):
             return _reply(ask, Reply(outcome_of(error), sent_ns, why=why))
         refusal = Reply("protocol_error", sent_ns, received_ns=received_ns, why=why)
         if isinstance(error, mcp.MCPError):
@@ -228,6 +229,12 @@ def outcome_of(error: BaseException) -> Outcome:
     late = isinstance(error, TIMEOUTS)
     late = late or (isinstance(error, mcp.MCPError) and error.code == REQUEST_TIMEOUT)
     return "timeout" if late else "transport_error"
+
+
+def _is_closed(error: BaseException, reply: bytes) -> bool:
+    """Whether the SDK gave the connection up; a server may use the same code in an error of its."""
+    closed = isinstance(error, mcp.MCPError) and error.code == CONNECTION_CLOSED
+    return closed and not jsonrpc.error_of(reply)
 
 
 def said_of(error: BaseException) -> str:
