@@ -236,8 +236,9 @@ class Reply(msgspec.Struct):
     """What became of one request: its outcome and its stamps (ns of the one clock).
 
     `body` is the JSON-RPC message, empty where none came; `why` says in words what failed.
-    `connecting_ns` to `connected_ns`: a connection made for it, before it was sent. `out_ns` and
-    `in_ns`: its own message on the wire, where a client does more around that than we do.
+    `connecting_ns` to `connected_ns`: a connection made for it, by our own wire before it was sent,
+    by the SDK's client after. `out_ns` and `in_ns`: its own message on the wire, where a client
+    does more around that than we do.
     `think_ns`: how long we let the server wait for our answers, a duration. `progress_ns`,
     `event_ns`: when its first progress, and the notification it brought about, were there.
     `rounds`: the exchanges it took, where it took more than one.
@@ -282,7 +283,6 @@ class Tool(msgspec.Struct, frozen=True):
     """One tool as the server lists it."""
 
     name: str
-    description: str | None = None
     inputSchema: Mapping[str, Any] = {}
 
 

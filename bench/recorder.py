@@ -40,7 +40,8 @@ class CallStamps(msgspec.Struct, frozen=True):
 class Recorder:
     """Rows of messages and calls, and named marks, of one launch.
 
-    All stamps are whole nanoseconds of `clock`. `take` hands over the rows since the last take.
+    All stamps are whole nanoseconds of `clock`. `take` hands over the rows since the last take,
+    after a call of those in `unread`, who keep back what they have not read yet.
     With `keep_bodies` the text of every message is kept too, for the transcript.
     """
 
@@ -55,6 +56,7 @@ class Recorder:
         self.noise: list[bytes] = []
         self.windows: list[CallStamps] = []
         self.transcript: list[Message] = []
+        self.unread: list[Callable[[], None]] = []
         self._messages: list[MessageRow] = []
         self._calls: list[CallRow] = []
 
@@ -154,6 +156,8 @@ class Recorder:
 
     def take(self) -> tuple[list[MessageRow], list[CallRow]]:
         """The rows since the last take, oldest first; `taken_ns` is when that was."""
+        for read in self.unread:
+            read()
         self.taken_ns = self.clock()
         messages, self._messages = self._messages, []
         calls, self._calls = self._calls, []

@@ -103,7 +103,7 @@ class SdkSession:
     @property
     def response_form(self) -> str | None:
         """How replies came: `line`, `json` or `sse`; None before the first."""
-        return self._client.tap.response_form
+        return self._client.heard.response_form
 
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
@@ -120,6 +120,7 @@ class SdkSession:
                 f'the SDK\'s client could not connect to server "{self._server.name}": '
                 f"{self._client.why}{await why_gone(self.process, self._recorder)}",
                 phase="connect",
+                outcome=self._client.outcome,
             )
         client = self._client.client
         info = client.server_info
@@ -162,4 +163,6 @@ class SdkSession:
 
     async def why_gone(self) -> str:
         """How the process left, if it did, its last words, and what it printed amiss."""
-        return await why_gone(self.process, self._recorder)
+        self._client.hear()
+        ended = f"; its client ended: {self._client.why}" if self._client.why else ""
+        return f"{ended}{await why_gone(self.process, self._recorder)}"

@@ -32,11 +32,11 @@ CALL: tuple[Segment, ...] = (
     Segment("send", "sent", "written", "our write call"),
     Segment("ttfb", "sent", "first_byte", "until the first byte of the reply"),
     Segment("decode", "received", "decoded", "our reading of the reply"),
-    Segment("call_connect", "connecting", "connected", "a connection made for it, before the call"),
     Segment("first_progress", "sent", "progress", "until the first notice of progress"),
     Segment("event", "sent", "event", "until the change it makes is told to who listens"),
     Segment("stopping", "cancelled", "left", "until a cancelled call really ends"),
-    Segment("client_out", "sent", "out", "the client's SDK, until its request goes out"),
+    Segment("call_connect", "connecting", "connected", "a connection made for it"),
+    Segment("client_out", "sent", "out", "the client's SDK, until its request can go out"),
     Segment("exchange", "out", "in", "the request alone, without the client's SDK around it"),
     Segment("client_in", "in", "received", "the client's SDK, once its reply is there"),
 )
@@ -54,7 +54,9 @@ SETUP: tuple[Segment, ...] = (
     Segment("tools_list", "tools_sent", "tools_received", "all pages of the tool list", "setup"),
     Segment("listen", "listen_sent", "listen_acknowledged", "subscribing to changes", "setup"),
     Segment("resolve", "connecting", "resolved", "the name of the server to addresses"),
-    Segment("boot", "spawning", "accepting", "until a server we start accepts connections"),
+    Segment(
+        "boot", "spawning", "accepting", "until a server we start accepts connections, to 4 ms"
+    ),
     Segment("first_call", "first_sent", "first_received", "the first call of the launch"),
     Segment("teardown", "closing", "gone", "goodbye: DELETE or end of input, until it has left"),
     Segment("first_result", "began", "first_received", "launch to the first tool result"),
@@ -68,9 +70,14 @@ def calls(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     """Durations in ns of every call segment, row for row; MISSING where a stamp is missing.
 
     `stamps` maps a point (`sent`) to int64 ns with MISSING for none. `boundary` = call − work.
-    Segments that no row has are left out.
+    Segments that no row has are left out. Our own client connects before a call, the SDK's in it:
+    there `client_out` is what connecting leaves of it.
     """
     durations = _durations(CALL, stamps)
+    if "client_out" in durations and "call_connect" in durations:
+        within = (durations["call_connect"] != MISSING) & (stamps["connecting"] >= stamps["sent"])
+        connect = np.where(within, durations["call_connect"], 0)
+        durations["client_out"] = _minus(durations["client_out"], connect)
     if "work" in durations:
         durations["boundary"] = _minus(durations["call"], durations["work"])
     return durations

@@ -32,6 +32,8 @@ LAYERS = {
     "host": 3,
     "needs": 4,
     "build": 1,
+    "exits": 2,
+    "guard": 2,
     "process": 3,
     "probe": 2,
     "inside": 3,

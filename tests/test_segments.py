@@ -54,6 +54,23 @@ def test_parts_that_do_not_sum_to_their_whole_are_counted() -> None:
     assert segments.unsound(found, CALL, "call") == 1
 
 
+def test_a_connection_made_within_a_call_is_named_and_is_not_the_sdks_own_time() -> None:
+    rows = {  # in the call, before it, none
+        "sent": [100, 100, 100],
+        "connecting": [110, 20, MISSING],
+        "connected": [150, 90, MISSING],
+        "out": [160, 160, 160],
+        "in": [180, 180, 180],
+        "received": [200, 200, 200],
+    }
+    found = segments.calls({point: np.array(each, np.int64) for point, each in rows.items()})
+    assert found["call_connect"].tolist() == [40, 70, MISSING]
+    assert found["client_out"].tolist() == [20, 60, 60]
+    assert found["exchange"].tolist() == [20, 20, 20]
+    parts = ("client_out", "call_connect", "exchange", "client_in")
+    assert sum(int(found[part][0]) for part in parts) == found["call"][0]
+
+
 def _setup(**points: int) -> dict[str, int]:
     stamps = {point: np.array([at_ns], np.int64) for point, at_ns in points.items()}
     return {name: int(values[0]) for name, values in segments.setups(stamps).items()}

@@ -18,7 +18,6 @@ class SseReader:
     """
 
     def __init__(self, *, limit_bytes: int = LIMIT_BYTES) -> None:
-        self.comments = 0
         self._limit_bytes = limit_bytes
         self._partial: list[bytes] = []
         self._data: list[bytes] = []
@@ -53,8 +52,6 @@ class SseReader:
             self._data.append(line[5:].removeprefix(b" "))
         elif line == b"data":
             self._data.append(b"")
-        elif line.startswith(b":"):
-            self.comments += 1
 
     def _end_event(self, events: list[bytes]) -> None:
         data = b"\n".join(self._data)
