@@ -150,4 +150,3 @@ class Asker:
             cancelled_ns=cancelled_ns,
             why=f"cancelled by us after {after_s:g} s",
         )
-

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import segments, seen, stats
+from bench import seen, segments, stats
 from bench.compare import Sample
 from bench.model import OUTCOMES
 from bench.seen import Seen
@@ -47,7 +47,8 @@ def figures(sample: Sample, seed: int) -> dict[str, int | None]:
 def _step(cell: Seen, label: str, seed: int) -> dict[str, Any]:
     mine = cell._replace(calls=cell.calls.filter(pc.equal(cell.calls["tool"], label)))
     steady = mine.calls.filter(pc.equal(mine.calls["phase"], "steady"))
-    counts = {row["values"]: row["counts"] for row in pc.value_counts(steady["outcome"]).to_pylist()}
+    counted = pc.value_counts(steady["outcome"]).to_pylist()
+    counts = {row["values"]: row["counts"] for row in counted}
     return {
         "step": label,
         "calls": len(steady),

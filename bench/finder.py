@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.errors import BenchError, SetupError, UsageError, nearest
-from bench.model import ERAS, Cell, EraName, Limits, Server, Tool, Step, Transport, Turn
+from bench.model import ERAS, Cell, EraName, Limits, Server, Step, Tool, Transport, Turn
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.session import launch

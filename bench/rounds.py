@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ def together(made: Sequence[Reply], *, unfinished: bool) -> Reply:
     first, last = made[0], made[-1]
     if len(made) == 1:
         return first
-    pairs = zip(made, made[1:], strict=False)
+    pairs = itertools.pairwise(made)
     think_ns = sum(later.sent_ns - (earlier.received_ns or 0) for earlier, later in pairs)
     why = f"not done after {len(made)} requests" if unfinished else last.why
     return msgspec.structs.replace(

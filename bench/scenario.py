@@ -193,7 +193,9 @@ def _check_step(step: Step, eras: Sequence[EraName], where: str) -> None:
     if step.params and step.tool:
         raise UsageError(f"{where}: params go with a method; a tool has arguments")
     if step.method in OUR_OWN:
-        raise UsageError(f"{where}: {step.method} is no step; it is part of every launch, or listen")
+        raise UsageError(
+            f"{where}: {step.method} is no step; it is part of every launch, or listen"
+        )
     only = ONLY_IN.get(step.method)
     asked = (step.era,) if step.era else eras
     if only is not None and any(era != only for era in asked):

@@ -132,7 +132,9 @@ class SdkSession:
 
     def follow(self, scenario: Scenario) -> None:
         """This client is for plain tool calls; UsageError where a scenario wants more of it."""
-        plain = all(step == Step(tool=step.tool, arguments=step.arguments) for step in scenario.call)
+        plain = all(
+            step == Step(tool=step.tool, arguments=step.arguments) for step in scenario.call
+        )
         if not plain or scenario.answer or scenario.listen:
             raise UsageError(
                 f'scenario "{scenario.name}" does more than call tools, which only our own client '

@@ -89,9 +89,7 @@ class Session:
         self._asker = self._made_asker()
 
     def _made_asker(self) -> Asker:
-        asker = Asker(
-            self.wire, self.era, self._ids, limits=self._limits, recorder=self._recorder
-        )
+        asker = Asker(self.wire, self.era, self._ids, limits=self._limits, recorder=self._recorder)
         asker.traceparent = self._traceparent
         asker.answer(() if self._scenario is None else self._scenario.answer)
         return asker

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from bench import by_step, compare, counted, doubts, ledger, patterns, seen, settled, stats, store
-from bench.compare import Compared, Sample, Side
+from bench.compare import Compared, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
 from bench.patterns import Figures
@@ -79,8 +79,7 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
         "segments": {
-            name: by_step.figures(sample, seed)
-            for name, sample in sorted(side.samples.items())
+            name: by_step.figures(sample, seed) for name, sample in sorted(side.samples.items())
         },
         "steps": by_step.steps(cell, seed),
         "ledger": {

@@ -10,6 +10,7 @@ import pytest
 
 from bench import tables
 from bench.errors import COULD_NOT
+from bench.model import Step
 from bench.wire.connection import connect
 from tests.outside import (
     Program,
@@ -72,7 +73,7 @@ def test_a_request_reaches_a_server_that_never_delays_its_acknowledgement(text: 
     async def exchange(url: str) -> str:
         async with opened(http_server(url)) as (session, _):
             await session.open()
-            reply = await session.call(session.request("echo", {"text": text}))
+            reply = await session.call(session.request(Step(tool="echo", arguments={"text": text})))
             return reply.outcome
 
     with listening("trivial_http") as server:
@@ -111,7 +112,7 @@ def test_waiting_in_a_server_that_does_one_thing_at_a_time_is_seen(way: str) -> 
             await session.open()
 
             async def call() -> None:
-                reply = await session.call(session.request("echo", {}))
+                reply = await session.call(session.request(Step(tool="echo")))
                 assert reply.received_ns is not None
                 windows.append((reply.sent_ns, reply.received_ns))
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.clients import CLIENTS
 from bench.errors import COULD_NOT, FINE, USAGE
-from bench.model import VARIANTS
+from bench.model import VARIANTS, Step
 from bench.report import FORMATS
 from bench.store import Run
 from tests.outside import (
@@ -284,7 +284,7 @@ def test_a_connection_that_the_server_closed_is_made_anew_before_the_call_and_co
         async with opened(http_server(f"{server.base}/mcp")) as (session, recorder):
             await session.open()
             for number in range(1, 5):
-                reply = await session.call(session.request("echo", {}))
+                reply = await session.call(session.request(Step(tool="echo")))
                 assert reply.outcome == "ok", reply.why
                 assert (reply.connecting_ns is None) == (number == 1)
                 if reply.connecting_ns is not None and reply.connected_ns is not None:

@@ -13,6 +13,7 @@ import bench
 HOUSE = Path(bench.__file__).parent
 LAYERS = {
     "model": 0,
+    "columns": 0,
     "errors": 0,
     "options": 1,
     "jsonrpc": 1,
@@ -25,6 +26,7 @@ LAYERS = {
     "era": 2,
     "stats": 1,
     "segments": 2,
+    "rounds": 2,
     "plan": 2,
     "compare": 2,
     "target": 2,
@@ -47,11 +49,13 @@ LAYERS = {
     "patterns": 3,
     "seen": 5,
     "doubts": 6,
+    "by_step": 6,
     "settled": 6,
     "summary": 7,
     "frames": 8,
     "plots": 9,
     "opening": 4,
+    "asking": 4,
     "session": 5,
     "sdk_session": 5,
     "clients": 6,
@@ -80,6 +84,8 @@ PURE = (
     "plan",
     "compare",
     "reported",
+    "columns",
+    "rounds",
     "cache",
 )
 RIM = {"os", "socket", "subprocess", "asyncio", "time", "pathlib", "anyio", "io", "shutil"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bench import sdk_session
 from bench.clients import CLIENTS
 from bench.errors import SetupError
-from bench.model import Cell, Endpoint, EraName, Limits, Server, Turn
+from bench.model import Cell, Endpoint, EraName, Limits, Server, Step, Turn
 from bench.process import Environment
 from bench.recorder import SYSTEM_CLOCK, Recorder
 from bench.wire.heard import Heard
@@ -59,7 +59,7 @@ async def _timed(session: sdk_session.SdkSession, recorder: Watchful) -> None:
     await session.open()
     for _ in range(FEW):
         recorder.told_ns.clear()
-        reply = await session.call(session.request("echo", {"text": "hi"}))
+        reply = await session.call(session.request(Step(tool="echo", arguments={"text": "hi"})))
         assert reply.outcome == "ok", reply.why
         assert reply.received_ns is not None
         assert len(recorder.told_ns) >= 2 * reply.wire_requests
@@ -90,7 +90,7 @@ def test_what_a_silent_call_has_sent_is_told_when_rows_are_taken() -> None:
         async with _connected(piped("silent", "tools/call"), limits=limits) as (session, recorder):
             await session.open()
             recorder.take()
-            reply = await session.call(session.request("echo", {}))
+            reply = await session.call(session.request(Step(tool="echo")))
             assert (reply.outcome, reply.why) == ("timeout", "no reply within 0.2 s")
             assert reply.received_ns is None
             messages, _ = recorder.take()
@@ -103,7 +103,7 @@ def test_a_launch_over_http_begins_before_the_http_client_is_made_and_connecting
     async def main(url: str) -> None:
         async with _connected(http_server(url)) as (session, recorder):
             await session.open()
-            reply = await session.call(session.request("echo", {}))
+            reply = await session.call(session.request(Step(tool="echo")))
         points = ("began", "connecting", "connected", "initialize_sent", "initialize_received")
         stamps = [recorder.marks[point] for point in points]
         assert stamps == sorted(set(stamps))
@@ -118,12 +118,12 @@ def test_a_connection_that_no_opening_has_made_is_part_of_the_first_call_and_nam
         async with _connected(http_server(url), "stateless") as (session, recorder):
             await session.open()
             assert not {"connecting", "connected"} & set(recorder.marks)
-            first = await session.call(session.request("echo", {}))
+            first = await session.call(session.request(Step(tool="echo")))
             path = (first.sent_ns, first.connecting_ns, first.connected_ns, first.out_ns)
             stamps = [each for each in path if each is not None]
             assert stamps == sorted(set(stamps))
             assert len(stamps) == 4
-            later = await session.call(session.request("echo", {}))
+            later = await session.call(session.request(Step(tool="echo")))
             assert (later.outcome, later.connecting_ns, later.connected_ns) == ("ok", None, None), (
                 later.why
             )

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from bench import catalog, jsonrpc
-from bench.model import Cell, EraName, Limits, Reply, Turn
+from bench.model import Cell, EraName, Limits, Reply, Step, Turn
 from bench.needs import recipes
 from bench.prepare import words_of
 from bench.process import Environment
@@ -86,7 +86,7 @@ async def _asked(name: str, era: EraName) -> Desk:
 
 
 async def _call(session: Session, tool: str, arguments: Mapping[str, Any]) -> Reply:
-    return await session.call(session.request(tool, arguments))
+    return await session.call(session.request(Step(tool=tool, arguments=arguments)))
 
 
 def test_every_sdk_gives_the_same_text_as_the_database_itself(

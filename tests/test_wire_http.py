@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from bench.era import stateful
-from bench.model import Cell, Outgoing, Turn
+from bench.model import Cell, Outgoing, Step, Turn
 from bench.recorder import Recorder
 from bench.wire.connection import connect
 from bench.wire.conversation import Conversation
@@ -51,7 +51,7 @@ def test_every_form_of_a_response_holds_the_same_reply(form: str) -> None:
 def test_a_session_id_is_kept_from_a_success_alone_and_sent_until_the_end(version: str) -> None:
     async def main(url: str) -> None:
         async with opened(http_server(url), version=version) as (session, recorder):
-            first = await session.call(session.era.opening(99))
+            first = await session.wire.exchange(session.era.opening(99), limit_s=5)
             assert first.http_status == 503
             await ready(session)
             assert [reply.outcome for reply in await calls(session, 2)] == ["ok", "ok"]
@@ -73,12 +73,12 @@ def test_a_strict_server_finds_in_the_headers_what_the_body_says() -> None:
     async def main(url: str) -> None:
         async with opened(http_server(url), era="stateless") as (session, _):
             await ready(session)
-            reply = await session.call(session.request("groesse-ß", arguments))
+            reply = await session.call(session.request(Step(tool="groesse-ß", arguments=arguments)))
             assert said(reply) == "ok"
-            wrong = session.request("groesse-ß", arguments)
+            wrong = session.request(Step(tool="groesse-ß", arguments=arguments)).out
             kept = tuple(pair for pair in wrong.headers if pair[0] != "Mcp-Param-Region")
             bare = Outgoing(method=wrong.method, body=wrong.body, id=wrong.id, headers=kept)
-            refused = await session.call(bare)
+            refused = await session.wire.exchange(bare, limit_s=5)
             assert (refused.outcome, refused.error_code) == ("protocol_error", -32020)
             assert refused.http_status == 400
 

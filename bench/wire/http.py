@@ -114,8 +114,8 @@ class HttpWire:
 
     async def listen(self) -> None:
         """GET the stream for what belongs to no POST; a server may have none (405)."""
-        get = Outgoing(method="GET", body=b"", headers=self._last_headers)
-        await self._start(Post(self._talk, get, self._answer), DRAIN_LIMIT_S, verb="GET")
+        get = Post(self._talk, Outgoing("GET", b"", headers=self._last_headers), self._answer)
+        await self._start(get, DRAIN_LIMIT_S, verb="GET")
 
     async def close(self) -> None:
         """End the session, where there is one, with DELETE (2025-11-25, basic/transports)."""
@@ -136,7 +136,7 @@ class HttpWire:
         return False
 
     def finish(self) -> None:
-        """Nothing is held after close."""
+        """Nothing is held."""
 
     async def _start(self, post: Post, limit_s: float, *, verb: str = "POST") -> Connection | None:
         """Send on a connection that is free; None where none is to be had."""
@@ -190,8 +190,7 @@ class HttpWire:
 
     def _answer(self, answer: Answer) -> None:
         """Send what the server is owed, on a connection of its own."""
-        task = asyncio.ensure_future(self._send_answer(answer))
-        self._answering.add(task)
+        self._answering.add(task := asyncio.ensure_future(self._send_answer(answer)))
         task.add_done_callback(self._answering.discard)
 
     async def _send_answer(self, answer: Answer) -> None:
