@@ -95,6 +95,8 @@ class Asker:
                 recorder.marks.setdefault("listen_sent", reply.sent_ns)
                 recorder.marks["listen_acknowledged"] = reply.received_ns or recorder.clock()
                 continue
+            assert ready.id is not None
+            conversation.endless.add(ready.id)
             event = conversation.awaited(subscription.acknowledged_by)
             recorder.mark("listen_sent")
             task = asyncio.ensure_future(self.wire.exchange(ready.out, limit_s=float("inf")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench import seen, segments, stats
@@ -23,8 +24,9 @@ SHOWN = (
 
 def steps(cell: Seen, seed: int) -> list[dict[str, Any]]:
     """One entry a step, in the order asked: outcomes of its steady calls, and its segments."""
-    steady = cell.calls.filter(pc.equal(cell.calls["phase"], "steady"))
-    return [_step(cell, label, seed) for label in steady["tool"].unique().to_pylist()]
+    beside = pa.array(["floor", "round"])
+    asked = cell.calls.filter(pc.invert(pc.is_in(cell.calls["phase"], beside)))
+    return [_step(cell, label, seed) for label in asked["tool"].unique().to_pylist()]
 
 
 def figures(sample: Sample, seed: int) -> dict[str, int | None]:

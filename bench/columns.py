@@ -37,6 +37,7 @@ CALL_COLUMNS: Mapping[str, str] = {
     "out_ns": "int",
     "in_ns": "int",
     "think_ns": "int",
+    "asked_ns": "int",
     "progress_ns": "int",
     "event_ns": "int",
     "cancelled_ns": "int",

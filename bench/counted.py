@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bench import tables
 from bench.segments import MISSING, Stamps
 
+CANCELLING = ("cancelled", "survived_cancel", "answered_after_cancel", "missed_events")
 NEVER = np.iinfo(np.int64).max
 
 
@@ -47,6 +48,7 @@ def on_the_wire(
         "reconnects": _most_counted(details, "reconnects"),
         "noise_lines": _most(launch[noise]),
         "server_requests": _most_counted(details, "server_requests"),
+        **{name: _most_counted(details, name) for name in CANCELLING},
         "notifications": _most(launch[told]),
     }
 

@@ -15,6 +15,7 @@ from bench.cache import Shelf
 from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
+    TOOL_CALL,
     EraName,
     Limits,
     Phase,
@@ -161,7 +162,7 @@ class _Launch:
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
         silent = 0
         for phase, step in _schedule(self._scenario, self._cell.era):
-            reply = await self._call(session, session.request(step), phase, step.label)
+            reply = await self._call(session, session.request(step), phase, step)
             if phase == "first":
                 self._first_call(session, reply)
             given_up = reply.outcome == "cancelled"
@@ -186,19 +187,20 @@ class _Launch:
         """The cheapest request on this connection, as often as it takes for a median."""
         for _ in range(min(MOST_FLOOR_CALLS, self._scenario.calls)):
             method, out = session.cheapest()
-            reply = await self._call(session, out, "floor", method)
+            reply = await self._call(session, out, "floor", Step(name=method))
             self._recorder.marks.setdefault("floor_sent", reply.sent_ns)
             if reply.outcome != "ok":
                 return
 
-    async def _call(self, session: Client[A], out: A, phase: Phase, name: str) -> Reply:
+    async def _call(self, session: Client[A], out: A, phase: Phase, step: Step) -> Reply:
         recorder = self._recorder
         index = next(self._index)
         reply = await session.call(out)
-        id = None if reply.rounds else out.id
-        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), id))
+        probed = step.method == TOOL_CALL and not reply.rounds
+        asked = Asked(step.label, len(out.body), out.id, probed=probed)
+        recorder.call(reply, index=index, phase=phase, asked=asked)
         for one in reply.rounds:
-            recorder.call(one, index=next(self._index), phase="round", asked=Asked(name))
+            recorder.call(one, index=next(self._index), phase="round", asked=Asked(step.label))
         recorder.facts["response"] = session.response_form
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)

@@ -239,9 +239,9 @@ class Reply(msgspec.Struct):
     `connecting_ns` to `connected_ns`: a connection made for it, by our own wire before it was sent,
     by the SDK's client after. `out_ns` and `in_ns`: its own message on the wire, where a client
     does more around that than we do.
-    `think_ns`: how long we let the server wait for our answers, a duration. `progress_ns`,
-    `event_ns`: when its first progress, and the notification it brought about, were there.
-    `rounds`: the exchanges it took, where it took more than one.
+    `think_ns`: how long we let the server wait for our answers, a duration; `asked_ns`: when it
+    first asked. `progress_ns`, `event_ns`: its first progress, and the notification it brought
+    about, were there. `rounds`: the exchanges it took, where it took more than one.
     """
 
     outcome: Outcome
@@ -262,6 +262,7 @@ class Reply(msgspec.Struct):
     out_ns: int | None = None
     in_ns: int | None = None
     think_ns: int | None = None
+    asked_ns: int | None = None
     progress_ns: int | None = None
     event_ns: int | None = None
     cancelled_ns: int | None = None

@@ -20,11 +20,12 @@ QUOTED_NOISE_LINES, QUOTED_BYTES = 3, 300
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a call asked, as far as its row tells it."""
+    """What a call asked, as far as its row tells it; whether a probe can be expected to see it."""
 
     tool: str
     request_bytes: int | None = None
     id: int | None = None
+    probed: bool = True
 
 
 class CallStamps(msgspec.Struct, frozen=True):
@@ -129,12 +130,13 @@ class Recorder:
                 reply.out_ns,
                 reply.in_ns,
                 reply.think_ns,
+                reply.asked_ns,
                 reply.progress_ns,
                 reply.event_ns,
                 reply.cancelled_ns,
             )
         )
-        if asked.id is not None and phase != "floor":
+        if asked.id is not None and asked.probed and phase != "floor":
             sent_ns, received_ns = reply.out_ns or reply.sent_ns, reply.in_ns or reply.received_ns
             self.windows.append(CallStamps(index, asked.id, sent_ns, received_ns, reply.local_port))
         if reply.outcome != "ok":

@@ -17,7 +17,7 @@ from bench.segments import MISSING, Stamps
 from bench.store import Run
 
 POINTS = ("sent", "written", "first_byte", "received", "decoded")
-CLIENT_POINTS = ("connecting", "connected", "out", "in", "progress", "event", "cancelled")
+CLIENT_POINTS = ("connecting", "connected", "out", "in", "asked", "progress", "event", "cancelled")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 REPORTS = ("span", "header")
 MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method", "id")
@@ -118,7 +118,9 @@ def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
         by = pc.equal(calls["reported_by"], source).fill_null(False).to_numpy()
         told = np.where(by, tables.stamps(calls, "reported_ns"), MISSING)
         found |= segments.told(found["call"], told)
-    return segments.thoughtful(found, tables.stamps(calls, "think_ns")), calls["round"].to_numpy()
+    return segments.thoughtful(found, stamps, tables.stamps(calls, "think_ns")), calls[
+        "round"
+    ].to_numpy()
 
 
 def ok_calls(cell: Seen, phase: str) -> pa.Table:

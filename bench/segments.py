@@ -90,19 +90,32 @@ def told(call: Stamps, reported: Stamps) -> dict[str, Stamps]:
     return {"work": work, "boundary": _minus(call, work)} if possible.any() else {}
 
 
-def thoughtful(durations: Mapping[str, Stamps], think: Stamps) -> dict[str, Stamps]:
+def thoughtful(
+    durations: Mapping[str, Stamps], stamps: Mapping[str, Stamps], think: Stamps
+) -> dict[str, Stamps]:
     """The durations with our own thinking taken out of the server's share of each call.
 
     `think`: ns of each call, MISSING where the server asked nothing. It is a part of the call, and
-    no longer of `work`, in which the tool waited for us; `served` is what the call took without it.
+    no longer of the part in which the server waited for us: `work` where the tool asked, `dispatch`
+    or `encode` where the SDK around it did. `served` is what the call took without it.
     """
     if "call" not in durations or not (think != MISSING).any():
         return dict(durations)
     ours = np.where(think == MISSING, 0, think)
     served = {"served": _minus(durations["call"], ours)}
-    if "work" in durations:
-        served["work"] = _minus(durations["work"], ours)
+    for part, waited in _waited(stamps).items():
+        if part in durations:
+            served[part] = _minus(durations[part], np.where(waited, ours, 0))
+    if "work" in served:
+        served["boundary"] = _minus(served["served"], served["work"])
     return {**durations, **served, THINK: think}
+
+
+def _waited(stamps: Mapping[str, Stamps]) -> dict[str, NDArray[np.bool_]]:
+    """In which part of the call the server was when it first asked us, row for row."""
+    asked, entered, left = (stamps[point] for point in ("asked", "entered", "left"))
+    before, after = asked < entered, (left != MISSING) & (asked > left)
+    return {"dispatch": before, "work": ~before & ~after, "encode": after}
 
 
 def impossible(call: Stamps, reported: Stamps) -> NDArray[np.bool_]:

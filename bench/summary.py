@@ -112,6 +112,7 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
         methods=wire["methods"],
         calls=int(made.sum()),
         launches=len(cell.launches),
+        own_client=seen.labels(cell)["client"] == "wire",
         per_call_connections=cell.asked["variant"].get("connection") == "per-call",
     )
 

@@ -14,6 +14,7 @@ CALL_GLYPHS: Mapping[str, str] = {
     "encode": "▒",
     "return": "‹",
     "boundary": "·",
+    "think": "~",
 }
 SETUP_GLYPHS: Mapping[str, str] = {
     "first_reply": "░",
@@ -25,6 +26,7 @@ SETUP_GLYPHS: Mapping[str, str] = {
     "discover": "█",
     "initialized": "▌",
     "tools_list": "▞",
+    "listen": "◌",
     "client": "‹",
 }
 BAR_LETTERS = 48

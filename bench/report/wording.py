@@ -8,6 +8,7 @@ from typing import Any
 from bench.report.bars import ledger_grids
 from bench.report.clients import client_grids
 from bench.report.figures import NONE, Grid, interval, milliseconds, percent, shown
+from bench.report.steps import step_grids
 
 SETUP_ROWS = (
     "first_reply",
@@ -19,6 +20,7 @@ SETUP_ROWS = (
     "discover",
     "initialized",
     "tools_list",
+    "listen",
     "client",
     "setup",
 )
@@ -34,6 +36,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     for at in range(0, len(cells), CELLS_ABREAST):
         yield _setup_grid(cells[at : at + CELLS_ABREAST], names)
     yield _call_grid(cells, names)
+    yield from step_grids(cells, names)
     yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
     yield from _comparison_grids(document["comparisons"], names)

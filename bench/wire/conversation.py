@@ -21,6 +21,7 @@ class Waiting:
     """A request that has no reply yet, with the stamps it has so far."""
 
     __slots__ = (
+        "asked_ns",
         "first_byte_ns",
         "future",
         "out",
@@ -38,6 +39,7 @@ class Waiting:
         self.first_byte_ns: int | None = None
         self.progress_ns: int | None = None
         self.think_ns: int | None = None
+        self.asked_ns: int | None = None
 
 
 class Answer(NamedTuple):
@@ -55,6 +57,7 @@ class Conversation:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.script: Mapping[str, Scripted] = {}
+        self.endless: set[int] = set()  # requests that stay open: their reply is the end, if any
         self._events: dict[str, asyncio.Future[int]] = {}
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Waiting] = {}
@@ -78,6 +81,7 @@ class Conversation:
         self.recorder.message(at_ns, "out", "response", answer.body, id=answer.id)
         for waiting in self._waiting.values():
             waiting.think_ns = (waiting.think_ns or 0) + at_ns - answer.asked_ns
+            waiting.asked_ns = waiting.asked_ns or answer.asked_ns
 
     def awaited(self, method: str) -> asyncio.Future[int]:
         """When the next notification of this method is there, ns."""
@@ -214,6 +218,8 @@ class Conversation:
         is_number = isinstance(envelope.id, int | float)
         waiting = self._waiting.pop(envelope.id, None) if is_number else None  # type: ignore[arg-type]
         if waiting is None or waiting.future.done():
+            if envelope.id in self.endless:
+                return
             known = envelope.id in self._answered
             self.recorder.count("duplicate_replies" if known else "stray_replies")
             return
@@ -231,6 +237,7 @@ class Conversation:
                 body=body,
                 http_status=http_status,
                 think_ns=waiting.think_ns,
+                asked_ns=waiting.asked_ns,
                 progress_ns=waiting.progress_ns,
             )
         )
