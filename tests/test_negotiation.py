@@ -162,6 +162,18 @@ def test_a_client_of_both_eras_finds_out_and_the_trace_says_what_it_cost(
     assert _methods(said)[:3] == ["server/discover", "initialize", "notifications/initialized"]
     assert f"The client speaks both eras: server/discover {told}" in _text(said)
     assert "finding that out took " in _text(said)
+    assert "a line is missing" not in _text(said)
+    assert "Unanswered" not in _text(said)
+
+
+def test_a_server_that_dies_of_the_other_eras_question_is_told_with_a_way_out(
+    program: Program,
+) -> None:
+    said = _trace(program, "handshake_only", "--opening", "find", words=("mortal",))
+    assert said.code == COULD_NOT
+    assert "did not answer server/discover" in said.document["error"]
+    assert "it left with status 9" in said.document["error"]
+    assert "try: --opening known" in said.document["error"]
 
 
 def test_a_client_of_both_eras_stays_with_the_new_one_where_it_is_spoken(program: Program) -> None:
@@ -170,15 +182,25 @@ def test_a_client_of_both_eras_stays_with_the_new_one_where_it_is_spoken(program
     assert said.document["facts"]["protocol_version"] == "2026-07-28"
 
 
-@pytest.mark.parametrize("more", [(), ("idless",)])
+@pytest.mark.parametrize(
+    ("more", "found_by", "told"),
+    [
+        ((), "error -32601", "was answered with error -32601"),
+        (("idless",), "error -32601", "was answered with error -32601"),
+        (("plain",), "HTTP 400", "was refused with HTTP 400"),
+    ],
+)
 def test_a_client_of_both_eras_finds_out_over_http_by_a_400(
-    program: Program, more: tuple[str, ...]
+    program: Program, more: tuple[str, ...], found_by: str, told: str
 ) -> None:
     with listening("http_of", "handshake_only", "400", *more) as server:
         url = f"{server.base}/mcp"
         said = program("trace", "--json", "--tool", "echo", "--opening", "find", "--url", url)
     assert said.code == FINE, said.document["error"]
-    assert said.document["facts"]["found_by"] == "error -32601"
+    assert said.document["facts"]["found_by"] == found_by
+    assert f"server/discover {told}, so it began a handshake" in _text(said)
+    assert "a line is missing" not in _text(said)
+    assert "Unanswered" not in _text(said)
     assert said.document["facts"]["protocol_version"] == NEWEST
 
 
