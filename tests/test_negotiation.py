@@ -243,6 +243,18 @@ def test_a_direct_opening_adds_up_on_a_pipe_and_requested_and_agreed_are_facts(
     assert all(part_ns >= 0 for part_ns in parts.values())
 
 
+def test_a_probe_sees_the_start_also_where_nothing_is_asked_before_the_tools(
+    program: Program,
+) -> None:
+    words = ("--transport", "stdio", "--era", "stateless", "--opening", "direct")
+    said = program("run", "tickets", *words, "-r", "1", "-n", "2", "-w", "0", "--json")
+    parts = said.cell["ledger"]["setup"]
+    assert {"interpreter", "imports", "serving", "tools_list"} <= parts.keys()
+    assert "first_reply" not in parts
+    assert sum(v for part, v in parts.items() if part != "setup") == parts["setup"]
+    assert all(part_ns >= 0 for part_ns in parts.values())
+
+
 @pytest.mark.parametrize("era", ["stateful", "stateless"])
 def test_a_server_that_announces_no_tools_is_not_asked_for_them(program: Program, era: str) -> None:
     said = _trace(program, "announces_none", "--era", era)
