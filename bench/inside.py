@@ -11,6 +11,7 @@ from bench import probe
 from bench.probe import Calls, ProbeFile
 from bench.recorder import CallStamps
 
+REPLIES = ("initialize_received", "discover_received", "tools_received", "first_received")
 SETUP_POINTS = ("process_up", "imports_done", "first_read")
 
 
@@ -72,12 +73,13 @@ def _given_up(
 def _start(file: ProbeFile, marks: Mapping[str, int]) -> dict[str, int]:
     """The start as the serving process stamped it; nothing where it contradicts our own stamps."""
     points = (file.process_up_ns, file.imports_done_ns, file.first_read_ns)
-    began, replied = marks.get("spawning"), _opening_received(marks)
+    began, replied = marks.get("spawning"), _first_reply(marks)
     if began is None or replied is None or any(point is None for point in points):
         return {}
     path = [began, *(point for point in points if point is not None), replied]
     return dict(zip(SETUP_POINTS, path[1:-1], strict=True)) if path == sorted(path) else {}
 
 
-def _opening_received(marks: Mapping[str, int]) -> int | None:
-    return marks.get("initialize_received", marks.get("discover_received"))
+def _first_reply(marks: Mapping[str, int]) -> int | None:
+    """When anything was answered first: an opening, where there was one, or what was asked then."""
+    return min((marks[point] for point in REPLIES if point in marks), default=None)

@@ -211,7 +211,10 @@ def test_a_request_that_was_cancelled_is_not_unanswered_and_does_not_disturb_par
         ("->", "notifications/cancelled", None, '{"params": {"requestId": 1}}'),
     )
     assert "Cancelled: the request with id 1; no response to it is due." in text
-    assert "2 in its steps, even, as a session without a handshake with 1 more" in text
+    assert (
+        "2 in its steps, even, as a session without a handshake with 1 request given up and 1"
+        in text
+    )
     assert "Unanswered" not in text
 
 

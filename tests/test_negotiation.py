@@ -162,6 +162,18 @@ def test_a_client_of_both_eras_finds_out_and_the_trace_says_what_it_cost(
     assert _methods(said)[:3] == ["server/discover", "initialize", "notifications/initialized"]
     assert f"The client speaks both eras: server/discover {told}" in _text(said)
     assert "finding that out took " in _text(said)
+    assert "a line is missing" not in _text(said)
+    assert "Unanswered" not in _text(said)
+
+
+def test_a_server_that_dies_of_the_other_eras_question_is_told_with_a_way_out(
+    program: Program,
+) -> None:
+    said = _trace(program, "handshake_only", "--opening", "find", words=("mortal",))
+    assert said.code == COULD_NOT
+    assert "did not answer server/discover" in said.document["error"]
+    assert "it left with status 9" in said.document["error"]
+    assert "try: --opening known" in said.document["error"]
 
 
 def test_a_client_of_both_eras_stays_with_the_new_one_where_it_is_spoken(program: Program) -> None:
@@ -170,15 +182,25 @@ def test_a_client_of_both_eras_stays_with_the_new_one_where_it_is_spoken(program
     assert said.document["facts"]["protocol_version"] == "2026-07-28"
 
 
-@pytest.mark.parametrize("more", [(), ("idless",)])
+@pytest.mark.parametrize(
+    ("more", "found_by", "told"),
+    [
+        ((), "error -32601", "was answered with error -32601"),
+        (("idless",), "error -32601", "was answered with error -32601"),
+        (("plain",), "HTTP 400", "was refused with HTTP 400"),
+    ],
+)
 def test_a_client_of_both_eras_finds_out_over_http_by_a_400(
-    program: Program, more: tuple[str, ...]
+    program: Program, more: tuple[str, ...], found_by: str, told: str
 ) -> None:
     with listening("http_of", "handshake_only", "400", *more) as server:
         url = f"{server.base}/mcp"
         said = program("trace", "--json", "--tool", "echo", "--opening", "find", "--url", url)
     assert said.code == FINE, said.document["error"]
-    assert said.document["facts"]["found_by"] == "error -32601"
+    assert said.document["facts"]["found_by"] == found_by
+    assert f"server/discover {told}, so it began a handshake" in _text(said)
+    assert "a line is missing" not in _text(said)
+    assert "Unanswered" not in _text(said)
     assert said.document["facts"]["protocol_version"] == NEWEST
 
 
@@ -218,6 +240,18 @@ def test_a_direct_opening_adds_up_on_a_pipe_and_requested_and_agreed_are_facts(
     parts = cell["ledger"]["setup"]
     assert sum(v for part, v in parts.items() if part != "setup") == parts["setup"]
     assert ("tools_list" in cell["segments"]) == (era == "stateful")
+    assert all(part_ns >= 0 for part_ns in parts.values())
+
+
+def test_a_probe_sees_the_start_also_where_nothing_is_asked_before_the_tools(
+    program: Program,
+) -> None:
+    words = ("--transport", "stdio", "--era", "stateless", "--opening", "direct")
+    said = program("run", "tickets", *words, "-r", "1", "-n", "2", "-w", "0", "--json")
+    parts = said.cell["ledger"]["setup"]
+    assert {"interpreter", "imports", "serving", "tools_list"} <= parts.keys()
+    assert "first_reply" not in parts
+    assert sum(v for part, v in parts.items() if part != "setup") == parts["setup"]
     assert all(part_ns >= 0 for part_ns in parts.values())
 
 

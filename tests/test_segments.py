@@ -147,3 +147,17 @@ def test_an_opening_after_one_that_was_declined_begins_when_it_is_sent() -> None
     found = _setup(**known, process_up=20, imports_done=300, first_read=320)
     parts = ("interpreter", "imports", "serving", "discover", "initialize", "client")
     assert [found[part] for part in parts] == [20, 280, 20, 10, 19, 2]
+
+
+def test_a_start_that_nobody_waited_for_is_no_part_of_the_setup() -> None:
+    waited = {"spawning": 0, "process_up": 10, "imports_done": 30, "first_read": 40,
+              "tools_sent": 5, "tools_received": 60, "ready": 61}  # fmt: skip
+    unasked = {**waited, "ready": 6, "tools_sent": MISSING, "tools_received": MISSING}
+    stamps = {point: np.array([waited[point], unasked[point]], np.int64) for point in waited}
+    found = {name: values.tolist() for name, values in segments.setups(stamps).items()}
+    assert found["setup"] == [61, 6]
+    assert found["interpreter"] == [10, MISSING]
+    assert found["imports"] == [20, MISSING]
+    assert found["serving"] == [10, MISSING]
+    assert found["tools_list"] == [20, MISSING]
+    assert found["client"] == [1, 6]

@@ -55,7 +55,9 @@ async def _find(talk: Talk) -> Opened:
         return await _settled(talk, modern, reply)
     silent = reply.outcome == "timeout"
     if not reply.body and not silent and reply.http_status is None:
-        raise await no_answer(talk, modern.opening_step, out, reply)
+        error = await no_answer(talk, modern.opening_step, out, reply)
+        error.args = (f"{error}; try: --opening known, where it bears no question of that era",)
+        raise error
     talk.recorder.facts["found_by"] = _found_by(reply)
     return await _agreed(talk, _era(talk, "stateful"))
 

@@ -1,8 +1,8 @@
-"""Speaks the handshake era alone: to anything else before it, an error, or with `quiet` nothing."""
+"""Speaks the handshake era alone: else an error, `quiet` nothing, `mortal` the end of it."""
 
 import sys
 
-from tests.servers.trivial import Message, refusal, reply_to, serve
+from tests.servers.trivial import Message, leave, refusal, reply_to, serve
 
 OLD = ("initialize", "tools/list", "tools/call", "ping")
 
@@ -10,6 +10,8 @@ OLD = ("initialize", "tools/list", "tools/call", "ping")
 def answer(message: Message) -> Message | None:
     """As a server that has never heard of `server/discover`; its results have no resultType."""
     if "id" in message and message["method"] not in OLD:
+        if "mortal" in sys.argv:
+            leave()
         return None if "quiet" in sys.argv else refusal(message["id"], -32601, "Method not found")
     reply = reply_to(message)
     if reply is not None and "result" in reply:

@@ -1,6 +1,7 @@
 """Another of these servers over Streamable HTTP, by NAME; its refusals come with HTTP STATUS.
 
-`idless` leaves the id out of them, as for a message that could not be read.
+`idless` leaves the id out of them, as for a message that could not be read; `plain` says nothing of
+JSON-RPC at all.
 """
 
 import importlib
@@ -23,6 +24,8 @@ class Wrapped(Handler):
         refused = "error" in reply
         if refused and "idless" in MORE:
             reply["id"] = None
+        if refused and "plain" in MORE:
+            return self.respond(int(STATUS), b"Bad Request", "text/plain")
         self.respond(int(STATUS) if refused else 200, encoded(reply))
 
 

@@ -48,21 +48,30 @@ def _parity(turns: Sequence[Turned]) -> str:
     open_requests = [m for m in exchange.unanswered(turns) if m.direction == "out"]
     if steps and open_requests == [steps[-1].message]:
         return f"{count} in its steps, with a response still due"
-    parity, single = _odd(count), confirmed + exchange.never_answered(turns)
+    parity = _odd(count)
     if handshake and not confirmed and not open_requests:
         return f"{count} in its steps, {parity}: {_unconfirmed(steps)}"
+    bare = exchange.given_up(turns)
     others = sum(t.message.kind == "notification" and t.method != INITIALIZED for t in steps)
-    if others:
-        kind += f" with {others} more notification{'' if others == 1 else 's'} of the client"
-    due = _odd(single + others)
+    if bare or others:
+        kind += f" with {_extras(bare, others)}"
+    due = _odd(confirmed + bare + others)
     if parity != due:
         return f"{count} in its steps, {parity}: {kind} is {due}, so a line is missing"
     if open_requests or _lost(turns):
         return f"{count} in its steps, {parity}, as {kind} must be, and yet lines are missing"
     why = (
-        f": {INITIALIZED} has no response, all else is in twos" if handshake and not others else ""
+        f": {INITIALIZED} has no response, all else is in twos"
+        if handshake and not others and not bare
+        else ""
     )
     return f"{count} in its steps, {parity}, as {kind} must be{why}"
+
+
+def _extras(bare: int, others: int) -> str:
+    """What else has no counterpart: requests given up, and more notifications of the client."""
+    said = [(bare, "request", "given up"), (others, "notification", "more")]
+    return " and ".join(f"{n} {noun}{'' if n == 1 else 's'} {what}" for n, noun, what in said if n)
 
 
 def _odd(count: int) -> str:

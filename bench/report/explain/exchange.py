@@ -87,10 +87,9 @@ def turned(messages: Sequence[Message]) -> list[Turned]:
 
 
 def unanswered(turns: Sequence[Turned]) -> list[Message]:
-    """Requests, of either side, that no response followed."""
-    given_up = cancelled(turns)
-    open_requests = _open(turns)
-    return [m for m in open_requests if (m.direction, m.id) not in given_up]
+    """Requests, of either side, that no response followed and that were not given up."""
+    gone = cancelled(turns) | _tried(turns)
+    return [m for m in _open(turns) if (m.direction, m.id) not in gone]
 
 
 def cancelled(turns: Sequence[Turned]) -> set[Key]:
@@ -99,10 +98,18 @@ def cancelled(turns: Sequence[Turned]) -> set[Key]:
     return {(turn.message.direction, str(turn.params.get("requestId"))) for turn in told}
 
 
-def never_answered(turns: Sequence[Turned]) -> int:
-    """How many of the client's requests were cancelled and got no response."""
-    given_up = cancelled(turns)
-    return sum(m.direction == "out" and (m.direction, m.id) in given_up for m in _open(turns))
+def given_up(turns: Sequence[Turned]) -> int:
+    """How many of the client's requests have no response, and none is due any more."""
+    gone = cancelled(turns) | _tried(turns)
+    return sum(m.direction == "out" and (m.direction, m.id) in gone for m in _open(turns))
+
+
+def _tried(turns: Sequence[Turned]) -> set[Key]:
+    """The question of one era that a client of both gave up when it began as the other does."""
+    tried, opening = (first(turns, "request", name) for name in ("server/discover", "initialize"))
+    if tried is None or opening is None or tried.message.at_ns > opening.message.at_ns:
+        return set()
+    return {(tried.message.direction, tried.message.id)}
 
 
 def _open(turns: Sequence[Turned]) -> list[Message]:

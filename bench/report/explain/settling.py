@@ -17,7 +17,7 @@ META_VERSION = "io.modelcontextprotocol/protocolVersion"
 def sentences(turns: Sequence[Turned], facts: Mapping[str, Any]) -> Iterator[str]:
     """Era with versions and session, how it was found out, what is announced and listed."""
     yield _era(turns, facts)
-    yield from _found_out(turns)
+    yield from _found_out(turns, facts)
     yield from _refused_versions(turns)
     if announces_no_tools(turns, facts):
         names = shown(", ".join(_announced(turns, facts) or ()) or "nothing")
@@ -100,7 +100,7 @@ def _meta_version(turn: Turned) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def _found_out(turns: Sequence[Turned]) -> Iterator[str]:
+def _found_out(turns: Sequence[Turned], facts: Mapping[str, Any]) -> Iterator[str]:
     """A client of both eras, which asked the new one's question before the old one's."""
     tried = exchange.first(turns, "request", "server/discover")
     opening = exchange.first(turns, "request", "initialize")
@@ -108,7 +108,9 @@ def _found_out(turns: Sequence[Turned]) -> Iterator[str]:
         return
     reply = next((turn for turn in turns if turn.answers is tried.message), None)
     error = reply.error if reply is not None else None
-    how = "was not answered" if reply is None else "was answered as no stateless server does"
+    found_by = str(facts.get("found_by", ""))
+    silent = f"was refused with {found_by}" if found_by.startswith("HTTP") else "was not answered"
+    how = silent if reply is None else "was answered as no stateless server does"
     if error is not None:
         how = f"was answered with error {error.get('code')}"
     cost = milliseconds(opening.message.at_ns - tried.message.at_ns)
