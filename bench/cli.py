@@ -147,7 +147,10 @@ def _target(options: argparse.Namespace) -> Server | None:
 def _limits(options: argparse.Namespace) -> Limits:
     from bench.model import Limits
 
-    return Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    usual = Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    if options.max_message is None:
+        return usual
+    return Limits(usual.call_s, usual.setup_s, options.max_message)
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:

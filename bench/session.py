@@ -31,7 +31,9 @@ async def launch(
     wire: Wire | None = None
     try:
         keep_alive = cell.variant.get("connection") != "per-call"
-        endpoint = msgspec.structs.replace(live.endpoint, keep_alive=keep_alive)
+        endpoint = msgspec.structs.replace(
+            live.endpoint, keep_alive=keep_alive, limit_bytes=limits.message_bytes
+        )
         wire = await _attached(cell, endpoint, recorder, limits)
         yield Session(server, cell, recorder, wire, live.process, limits)
     finally:

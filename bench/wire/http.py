@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 import anyio
@@ -19,6 +19,7 @@ from bench.wire.sse import SseReader
 
 DRAIN_LIMIT_S = 1.0
 EXCERPT_BYTES = 300
+MOST_ANSWERS = 64  # under way at once, each on a connection
 SESSION = b"mcp-session-id"
 
 
@@ -54,6 +55,7 @@ class HttpWire:
         self._keep_alive = endpoint.keep_alive
         self._recorder = recorder
         self._talk = Conversation(recorder)
+        self._limit_bytes = endpoint.limit_bytes
         self._connections: list[Connection] = []
         self._session: str | None = None
         self._last_headers: Headers = ()
@@ -78,7 +80,7 @@ class HttpWire:
 
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a request and wait for its reply; a failure is an outcome, never an exception."""
-        post = Post(self._talk, out, self._answer)
+        post = self._post(out)
         connection = await self._ready(post, limit_s)
         if connection is None:
             return await post.waiting.future
@@ -104,7 +106,7 @@ class HttpWire:
 
     async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a notification; done when the server has accepted it (202)."""
-        post = Post(self._talk, out, self._answer)
+        post = self._post(out)
         if await self._start(post, limit_s) is not None:
             self._talk.sent(out, post.waiting.sent_ns)
         return await self._talk.outcome(post.waiting, limit_s)
@@ -114,7 +116,7 @@ class HttpWire:
         if self._session is not None:
             self._recorder.count("teardown_requests")
             bye = Outgoing(method="DELETE", body=b"", headers=self._last_headers)
-            post = Post(self._talk, bye, self._answer)
+            post = self._post(bye)
             await self._start(post, DRAIN_LIMIT_S, verb="DELETE")
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
             self._session = None
@@ -167,6 +169,9 @@ class HttpWire:
         self._connections = [one for one in self._connections if not one.closed]
         return await self.connect()
 
+    def _post(self, out: Outgoing) -> Post:
+        return Post(self._talk, out, self._answer, limit_bytes=self._limit_bytes)
+
     def _head(self, out: Outgoing, verb: str) -> bytes:
         self._last_headers = out.headers
         session = f"Mcp-Session-Id: {self._session}\r\n" if self._session else ""
@@ -181,14 +186,16 @@ class HttpWire:
         ).encode("latin-1")
 
     def _answer(self, answer: Answer) -> None:
-        """Send what the server is owed, on a connection of its own."""
+        """Send what the server is owed, on a connection of its own; too much at once is not."""
+        if len(self._answering) >= MOST_ANSWERS:
+            return self._recorder.count("unanswered_requests")
         task = asyncio.get_running_loop().create_task(self._send_answer(answer))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
     async def _send_answer(self, answer: Answer) -> None:
         out = Outgoing(method="", body=answer.body, headers=self._last_headers)
-        post = Post(self._talk, out, self._answer)
+        post = self._post(out)
         if await self._start(post, DRAIN_LIMIT_S) is not None:
             self._talk.answered(answer, post.waiting.sent_ns)
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
@@ -198,7 +205,12 @@ class Post:
     """One POST and its response: finds the reply in it, or says why there is none."""
 
     def __init__(
-        self, talk: Conversation, out: Outgoing, send_answer: Callable[[Answer], None]
+        self,
+        talk: Conversation,
+        out: Outgoing,
+        send_answer: Callable[[Answer], None],
+        *,
+        limit_bytes: int = LIMIT_BYTES,
     ) -> None:
         self.waiting = talk.expect(out)
         self.status = 0
@@ -211,6 +223,7 @@ class Post:
         self._events: SseReader | None = None
         self._parts: list[bytes] = []
         self._held_bytes = 0
+        self._limit_bytes = limit_bytes
         self._first_byte_ns = 0
 
     def head(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
@@ -222,18 +235,27 @@ class Post:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.form = FORMS.get(kind)
         if self.form == "sse":
-            self._events = SseReader()
+            self._events = SseReader(limit_bytes=self._limit_bytes)
 
     def data(self, chunk: bytes, at_ns: int) -> None:
         """Take a piece of the body; an event is a message as soon as it is whole."""
         if self._events is not None:
-            for event in self._events.feed(chunk):
-                self._message(event, at_ns)
-            return
+            return self._take_events(self._events, chunk, at_ns)
         self._held_bytes += len(chunk)
-        if self._held_bytes > LIMIT_BYTES:
-            raise MessageTooLong(LIMIT_BYTES)
+        if self._held_bytes > self._limit_bytes:
+            raise MessageTooLong(self._limit_bytes)
         self._parts.append(chunk)
+
+    def _take_events(self, reader: SseReader, chunk: bytes, at_ns: int) -> None:
+        too_long = None
+        try:
+            events: Sequence[bytes] = reader.feed(chunk)
+        except MessageTooLong as error:
+            events, too_long = error.before, error
+        for event in events:
+            self._message(event, at_ns)
+        if too_long is not None:
+            raise too_long
 
     def complete(self, at_ns: int) -> None:
         """The response is whole: a request without its reply by now gets none."""
@@ -262,11 +284,12 @@ class Post:
         )
 
     def _message(self, body: bytes, at_ns: int) -> None:
-        answer = self._talk.incoming(
-            body, at_ns, first_byte_ns=self._first_byte_ns, http_status=self.status
-        )
-        if answer is not None:
-            self._send_answer(answer)
+        for message in jsonrpc.messages(body):
+            answer = self._talk.incoming(
+                message, at_ns, first_byte_ns=self._first_byte_ns, http_status=self.status
+            )
+            if answer is not None:
+                self._send_answer(answer)
 
     def _accepted(self, body: bytes, at_ns: int) -> None:
         if self.waiting.future.done():

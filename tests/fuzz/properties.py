@@ -1,0 +1,272 @@
+"""What must hold whatever a server sends: our own errors only, an end, replies in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import anyio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from bench import finder, jsonrpc, reported
+from bench.errors import BenchError
+from bench.model import OUTCOMES, Cell, Endpoint, EraName, Limits, Reply, Server
+from bench.recorder import Recorder
+from bench.report import trace
+from bench.report.figures import harmless
+from bench.session import Session
+from bench.wire import memory
+from bench.wire.lines import LineReader, MessageTooLong
+from bench.wire.sse import SseReader
+from tests.fuzz import grammar
+from tests.fuzz.grammar import Item, Response, pieces
+from tests.fuzz.played import over_pipes, over_sockets, recording
+
+HASTE = Limits(call_s=0.001, setup_s=0.001)
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n", b"\n \n"])
+
+
+class Property(NamedTuple):
+    """Something that holds for every example of a strategy; so many of them in `make check`."""
+
+    examples: SearchStrategy[Any]
+    holds: Callable[[Any], None]
+    checked: int
+
+
+def prove(name: str, given_settings: settings) -> None:
+    """Raise where it does not hold, with the smallest example that was found."""
+    found = PROPERTIES[name]
+
+    @given_settings
+    @given(found.examples)
+    def holds(example: Any) -> None:
+        found.holds(example)
+
+    holds()
+
+
+def _no_reply_is_out_of_its_place(example: tuple[list[tuple[Item, bytes]], list[int]]) -> None:
+    """Over a pipe: every message is kept, in order, and the first reply to a call ends it."""
+    items, cuts = example
+    stream = b"".join(item.body + end for item, end in items)
+    replies, recorder = over_pipes(pieces(stream, cuts), grammar.MOST_CALLS)
+    for id, got in enumerate(replies, start=1):
+        first = next((item.body for item, _ in items if item.answers == id), None)
+        assert (got.outcome, got.body) == (
+            ("transport_error", b"") if first is None else ("ok", first)
+        )
+    bodies = [one.body for one in recorder.transcript if one.direction == "in"]
+    assert bodies == [item.body.decode("utf-8", "backslashreplace") for item, _ in items]
+
+
+def _any_bytes_over_a_pipe_end_every_call(example: tuple[list[bytes], list[int]]) -> None:
+    """Over a pipe: whatever the bytes, each call has an outcome, and an ok one its own reply."""
+    parts, cuts = example
+    replies, recorder = over_pipes(pieces(b"".join(parts), cuts), grammar.MOST_CALLS)
+    _each_has_its_own(replies)
+    _can_be_shown(recorder)
+
+
+def _a_bad_response_spoils_no_other(example: list[Response | None]) -> None:
+    """Over HTTP: a call whose response is good is ok, whatever was sent to those before it."""
+    responses = [one for one in example if one is not None]
+    replies, recorder = over_sockets(responses)
+    _each_has_its_own(replies)
+    for number, (got, sent) in enumerate(zip(replies, responses, strict=True), start=1):
+        if isinstance(sent, Good):
+            assert got.outcome == "ok", (number, got.why)
+            assert got.body == grammar.reply(number)
+    _can_be_shown(recorder)
+
+
+def _each_has_its_own(replies: Sequence[Reply]) -> None:
+    for id, got in enumerate(replies, start=1):
+        assert got.outcome in OUTCOMES
+        assert got.outcome != "timeout", "a call waited for its limit"
+        assert got.why or got.received_ns is not None
+        if got.received_ns is not None:
+            envelope = jsonrpc.read(got.body)
+            assert envelope is not None
+            assert envelope.id == id
+            assert got.sent_ns <= (got.first_byte_ns or got.received_ns) <= got.received_ns
+
+
+def _can_be_shown(recorder: Recorder) -> None:
+    text = trace.render(recorder.transcript)
+    assert text.replace("\n", "") == harmless(text.replace("\n", ""))
+    json.dumps(trace.document(recorder.transcript, None), allow_nan=False)
+    recorder.take()
+
+
+def _readers_keep_no_more_than_the_limit(example: tuple[list[bytes], list[int], int]) -> None:
+    """Lines and events: bounded, and the same whatever the chunks."""
+    parts, cuts, limit = example
+    data = b"".join(parts)
+    for make in (LineReader, SseReader):
+        chunked = _read(make(limit_bytes=limit), pieces(data, cuts), limit)
+        assert chunked == _read(make(limit_bytes=limit), [data], limit)
+        assert chunked == _read(make(limit_bytes=limit), pieces(data, [1] * len(data)), limit)
+
+
+def _read(reader: LineReader | SseReader, chunks: Sequence[bytes], limit: int) -> list[bytes]:
+    found: list[bytes] = []
+    for chunk in chunks:
+        try:
+            found += reader.feed(chunk)
+        except MessageTooLong as error:
+            return [*found, *error.before]
+        assert reader.held_bytes <= limit + len(b"data: ") + len(b"\r")
+    return found
+
+
+def _a_session_raises_our_own_errors_only(example: tuple[EraName, Mapping[str, Any]]) -> None:
+    """A session, whatever it is answered: its own errors, and a trace that can be read."""
+    era, answers = example
+
+    def respond(body: bytes) -> Sequence[bytes]:
+        message = json.loads(body)
+        answer = answers.get(message["method"], {"result": {}})
+        if "id" not in message or answer is None:
+            return ()
+        return [grammar.encoded({"jsonrpc": "2.0", "id": message["id"], **answer})]
+
+    memory.SERVERS["fuzz"] = respond
+    recorder = recording()
+    with contextlib.suppress(BenchError):
+        anyio.run(_whole_session, era, recorder)
+    _can_be_shown(recorder)
+
+
+async def _whole_session(era: EraName, recorder: Recorder) -> None:
+    wire = await memory.open(Endpoint(url="fuzz"), recorder)
+    cell = Cell(name="fuzz", scenario="", server="fuzz", transport="memory", era=era)
+    session = Session(Server(name="fuzz"), cell, recorder, wire, None, HASTE)
+    await session.open()
+    tools = await session.tools()
+    for tool in tools[:2]:
+        reply = await session.call(session.request(tool.name, {"text": "x", "n": 1}))
+        jsonrpc.result_of(reply.body)
+        jsonrpc.error_of(reply.body)
+    finder.choose(tools, None, {})
+
+
+def _a_header_tells_a_time_or_none(example: bytes) -> None:
+    """A Server-Timing header: whole nanoseconds that a table can hold, or None."""
+    told = reported.header_ns(example)
+    assert told is None or abs(told) < 2**63
+
+
+class Good(Response):
+    """A response that must be read."""
+
+    __slots__ = ()
+
+
+def _good(id: int) -> SearchStrategy[Response]:
+    return grammar.good_responses(id).map(lambda one: Good(*one))
+
+
+_TOOL = {
+    "name": "echo",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "x-mcp-header": "Text"},
+            "n": {"type": "integer"},
+        },
+        "required": ["text"],
+    },
+}
+_VALID: Mapping[str, Any] = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "fuzz", "version": "1"},
+    },
+    "server/discover": {
+        "resultType": "complete",
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}},
+    },
+    "tools/list": {"tools": [_TOOL, {"name": "null", "inputSchema": {}}], "nextCursor": None},
+    "tools/call": {"content": [{"type": "text", "text": "x"}], "isError": False},
+}
+_REFUSALS = st.fixed_dictionaries({"error": grammar.mutated({"code": -32602, "message": "no"})})
+
+
+def _answer(valid: Any) -> SearchStrategy[Any]:
+    """Mostly right, so that a session gets further, else wrong in a part, or as a whole."""
+    right = st.just({"result": valid})
+    wrong = st.fixed_dictionaries({"result": grammar.mutated(valid)})
+    other = st.one_of(_REFUSALS, st.none(), grammar.junk.map(lambda any: {"result": any}))
+    return grammar.weighted({right: 6, wrong: 3, other: 1})
+
+
+_LISTS = st.lists(grammar.weighted({st.just(_TOOL): 1, grammar.mutated(_TOOL): 3}), max_size=3)
+_ANSWERS = {
+    **{name: _answer(valid) for name, valid in _VALID.items()},
+    "tools/list": grammar.weighted(
+        {
+            _LISTS.map(lambda tools: {"result": {"tools": tools}}): 4,
+            _answer(_VALID["tools/list"]): 1,
+        }
+    ),
+}
+_KNOWN = st.one_of(grammar.good_replies, grammar.harmless_bodies)
+_ANY = st.one_of(_KNOWN, grammar.broken_bodies.map(Item), grammar.garbage.map(Item)).map(
+    lambda item: item.body
+)
+_TIMINGS = st.lists(
+    st.one_of(
+        st.sampled_from([b"total;dur=", b"dur", b"=", b"1e400", b"nan", b"inf", b'"', b",", b";"]),
+        st.binary(max_size=9),
+    ),
+    max_size=12,
+).map(b"".join)
+
+PROPERTIES: Mapping[str, Property] = {
+    "no reply is out of its place": Property(
+        st.tuples(st.lists(st.tuples(_KNOWN, ENDS), max_size=12), grammar.cuts),
+        _no_reply_is_out_of_its_place,
+        400,
+    ),
+    "any bytes over a pipe end every call": Property(
+        st.tuples(st.lists(st.one_of(_ANY, ENDS), max_size=20), grammar.cuts),
+        _any_bytes_over_a_pipe_end_every_call,
+        500,
+    ),
+    "a bad response spoils no other": Property(
+        st.tuples(
+            *(st.one_of(_good(id), grammar.bad_responses()) for id in (1, 2)),
+            *(st.one_of(st.none(), _good(id)) for id in (3,)),
+        ),
+        _a_bad_response_spoils_no_other,
+        400,
+    ),
+    "readers keep no more than the limit": Property(
+        st.tuples(
+            st.lists(
+                st.one_of(_ANY, ENDS, st.sampled_from([b"data: ", b"\r", b"data", b": "])),
+                max_size=20,
+            ),
+            grammar.cuts,
+            st.integers(1, 80),
+        ),
+        _readers_keep_no_more_than_the_limit,
+        300,
+    ),
+    "a session raises our own errors only": Property(
+        st.tuples(
+            st.sampled_from(["stateful", "stateless"]),
+            st.fixed_dictionaries(_ANSWERS),
+        ),
+        _a_session_raises_our_own_errors_only,
+        300,
+    ),
+    "a header tells a time or none": Property(_TIMINGS, _a_header_tells_a_time_or_none, 100),
+}
