@@ -185,8 +185,6 @@ class Connection:
         self._at_ns = self._clock()
         if not chunk:
             return self._ended()
-        if self._sink is None:
-            return self.abort("the server sent what nothing had asked for")
         self._loose_bytes += len(chunk)
         try:
             self._parser.feed_data(chunk)

@@ -197,6 +197,15 @@ def good_responses(draw: DrawFn, id: int) -> Response:
 
 
 @st.composite
+def doubled_responses(draw: DrawFn, id: int) -> Response:
+    """A good response, and in one piece with its end what nothing has asked for."""
+    *first, last = draw(good_responses(id).filter(lambda one: one.then == "keep")).written
+    other = b"".join(draw(good_responses(draw(st.integers(1, MOST_CALLS)))).written)
+    more = draw(st.sampled_from([other[: draw(st.integers(1, len(other)))], b"\r\n", b"garbage"]))
+    return Response((*first, last + more), "keep")
+
+
+@st.composite
 def bad_responses(draw: DrawFn) -> Response:
     """A response that is cut, doubled, overwritten, or no response at all."""
     good = b"".join(draw(good_responses(draw(st.integers(1, MOST_CALLS)))).written)

@@ -168,7 +168,8 @@ class Good(Response):
 
 
 def _good(id: int) -> SearchStrategy[Response]:
-    return grammar.good_responses(id).map(lambda one: Good(*one))
+    either = st.one_of(grammar.good_responses(id), grammar.doubled_responses(id))
+    return either.map(lambda one: Good(*one))
 
 
 _TOOL = {
