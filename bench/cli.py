@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        print(f"mcp-latency: {error}", file=sys.stderr)
+        _complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
         _show(measured.document, as_json=options.json)
     for name, error in measured.failed.items():
-        print(f"mcp-latency: {name}: {error}", file=sys.stderr)
+        _complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
@@ -263,7 +263,14 @@ def _say(
 
 
 def _as_json(document: object) -> str:
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    """All ASCII, and no control characters in it: a terminal may be what reads it."""
+    return json.dumps(document, indent=1, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def _complain(words: object) -> None:
+    from bench.report.figures import said
+
+    print(f"mcp-latency: {said(words)}", file=sys.stderr)
 
 
 VERBS: Mapping[str, Verb] = {
