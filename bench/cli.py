@@ -264,7 +264,7 @@ def _say(
 
 def _as_json(document: object) -> str:
     """All ASCII, and no control characters in it: a terminal may be what reads it."""
-    return json.dumps(document, indent=1, allow_nan=False).replace("\x7f", "\\u007f")
+    return json.dumps(document, indent=1, allow_nan=False)
 
 
 def _complain(words: object) -> None:
