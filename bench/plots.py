@@ -34,7 +34,7 @@ COLOURS: Mapping[str, str] = {
 }
 CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 NS_PER_MS = 1e6
-MOST_CALLS = 1_000_000
+MOST_CALLS, NAME_LETTERS = 1_000_000, 48
 
 
 def breakdown(run: LoadedRun, ax: Axes | None = None) -> Axes:
@@ -145,5 +145,10 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _names(cells: Sequence[str]) -> dict[str, str]:
-    """The labels of cells; a dollar sign would begin a formula."""
-    return {cell: name.replace("$", r"\$") for cell, name in wording.labels(cells).items()}
+    """The labels of cells, cut so that axes remain; a dollar sign would begin a formula."""
+    return {
+        cell: (name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…").replace(
+            "$", r"\$"
+        )
+        for cell, name in wording.labels(cells).items()
+    }

@@ -190,7 +190,7 @@ def _rename(run: Path, part: str, words: str) -> None:
 def test_a_name_is_no_formula_in_a_picture(draw: Callable[..., Any], tmp_path: Path) -> None:
     clock = CountingClock()
     run_in_memory(tmp_path, Responder(clock, COSTS_NS), clock)
-    _rename(tmp_path, "stateless", WORDS.replace("/", ""))
+    _rename(tmp_path, "stateless", "$\\frac$gnp.exe" + LONG.replace("/", ""))
     ax = draw(bench.load(tmp_path))
     assert isinstance(ax.figure, Figure)
     ax.figure.canvas.draw()
