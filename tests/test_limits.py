@@ -81,6 +81,21 @@ def test_comments_that_keep_a_stream_alive_are_never_too_much() -> None:
     assert reader.held_bytes == 0
 
 
+@pytest.mark.parametrize("chunk_bytes", [1, 1_000])
+def test_a_line_that_is_no_data_has_the_same_limit_in_any_chunks(chunk_bytes: int) -> None:
+    data = b"data: 1\n\nevent: " + b"x" * 200 + b"\n\n"
+    reader = SseReader(limit_bytes=100)
+    found: list[bytes] = []
+
+    def read() -> None:
+        for at in range(0, len(data), chunk_bytes):
+            found.extend(reader.feed(data[at : at + chunk_bytes]))
+
+    with pytest.raises(MessageTooLong) as error:
+        read()
+    assert [*found, *error.value.before] == [b"1"]
+
+
 def test_what_came_whole_in_one_piece_with_too_much_is_kept() -> None:
     with pytest.raises(MessageTooLong) as lines:
         LineReader(limit_bytes=10).feed(b"1\n22\n" + b"x" * 12)

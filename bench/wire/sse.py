@@ -47,12 +47,13 @@ class SseReader:
         if start < len(chunk):
             self._partial.append(chunk[start:])
             self._partial_bytes += len(chunk) - start
-            self._check(self._data_bytes + self._partial_bytes - len(_FIELD), events)
+            self._check_line(self._partial_bytes, events)
         return events
 
     def _line(self, tail: bytes, events: list[bytes]) -> None:
         line = b"".join((*self._partial, tail)) if self._partial else tail
         self._partial, self._partial_bytes = [], 0
+        self._check_line(len(line), events)
         if not self._started:
             self._started = True
             line = line.removeprefix(BOM)
@@ -75,6 +76,10 @@ class SseReader:
         self._data, self._data_bytes = [], 0
         if data:
             events.append(data)
+
+    def _check_line(self, line_bytes: int, before: list[bytes]) -> None:
+        """A line that is no data counts too: until it has ended, nothing tells it from data."""
+        self._check(self._data_bytes + line_bytes - len(_FIELD), before)
 
     def _check(self, held_bytes: int, before: list[bytes]) -> None:
         """A message may be as long as the limit; the name of its field is not part of it."""
