@@ -29,6 +29,8 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
     for detail, outcome in zip(cell.details, cell.launches["outcome"].to_pylist(), strict=True):
         if outcome != "ok" and detail["facts"].get("error") and not error:
             yield f"a launch ended early ({outcome}): {detail['facts']['error']}"
+        if "unlisted" in detail["facts"]:
+            yield f"called without a list of tools: {detail['facts']['unlisted']}"
     quoted = [line for detail in cell.details for line in detail["noise"]][:3]
     if quoted:
         lines = "; ".join(json.dumps(line, ensure_ascii=False) for line in quoted)

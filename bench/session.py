@@ -20,6 +20,7 @@ from bench.server import STARTS, end, is_lost, why_gone
 from bench.wire import WIRES, Wire
 
 FLUSH_WAIT_S = 1.0
+SENT = {"tools_list": "tools_sent"}  # where a step's first stamp has another name
 
 
 @contextlib.asynccontextmanager
@@ -126,8 +127,17 @@ class Session:
         self.traceparent = traceparent
 
     async def prepare(self, wanted: Sequence[str]) -> None:
-        """List the tools before the first call; UsageError where a wanted one is not among them."""
-        await self.tools()
+        """List the tools before the first call; UsageError where a wanted one is not among them.
+
+        A list that does not come in time is noted as `unlisted`: calls can do without it.
+        """
+        try:
+            await self.tools()
+        except SetupError as error:
+            if error.outcome != "timeout":
+                raise
+            self._recorder.facts["unlisted"] = str(error)
+            return
         for tool in wanted:
             self.must_list(tool)
 
@@ -179,6 +189,10 @@ class Session:
 
     async def _ask(self, step: str, out: Outgoing) -> Reply:
         reply = await self.wire.exchange(out, limit_s=self._limits.setup_s)
+        if reply.outcome == "timeout":
+            self._recorder.mark("gave_up")
+            self._recorder.facts["gave_up"] = step
+            self._recorder.marks.setdefault(SENT.get(step, f"{step}_sent"), reply.sent_ns)
         if reply.received_ns is None:
             raise SetupError(
                 f'server "{self._server.name}" did not answer {out.method}: '
@@ -197,8 +211,12 @@ class Session:
         return reply
 
     async def _unflushed(self, reply: Reply) -> str:
-        """A silent server may have answered into a buffer: the end of its input flushes that."""
-        if reply.outcome != "timeout" or not self.wire.end_input():
+        """A silent server may have answered into a buffer: the end of its input flushes that.
+
+        One that has answered before is known to flush, and may be called all the same.
+        """
+        opened = "protocol_version" in self._recorder.facts
+        if reply.outcome != "timeout" or opened or not self.wire.end_input():
             return ""
         counts = self._recorder.counts
         known = counts.get("duplicate_replies", 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import compare, counted, doubts, ledger, patterns, seen, stats, store
+from bench import censored, compare, counted, doubts, ledger, patterns, seen, stats, store
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -117,7 +117,9 @@ def _work_source(cell: Seen, side: Side) -> str | None:
     return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
 
 
-def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
+def _figures(sample: Sample, seed: int) -> dict[str, Any]:
+    if len(sample.over):
+        return censored.figures(sample)
     found = stats.describe(sample.values, sample.round, seed=seed)
     return {
         "n": found.n,

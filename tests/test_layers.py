@@ -26,6 +26,7 @@ LAYERS = {
     "segments": 2,
     "plan": 2,
     "compare": 2,
+    "censored": 3,
     "target": 2,
     "catalog": 3,
     "host": 3,
@@ -72,6 +73,7 @@ PURE = (
     "segments",
     "plan",
     "compare",
+    "censored",
     "reported",
 )
 RIM = {"os", "socket", "subprocess", "asyncio", "time", "pathlib", "anyio", "io", "shutil"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import anyio
@@ -14,7 +14,7 @@ from bench.model import Endpoint, Headers, Outgoing, Reply
 from bench.recorder import Recorder
 from bench.wire.connection import SERVER_TIMING, Connection, connect, reason
 from bench.wire.conversation import Answer, Conversation
-from bench.wire.lines import LIMIT_BYTES, MessageTooLong
+from bench.wire.lines import MessageTooLong
 from bench.wire.sse import SseReader
 
 DRAIN_LIMIT_S = 1.0
@@ -54,8 +54,7 @@ class HttpWire:
         self.closed = False
         self._keep_alive = endpoint.keep_alive
         self._recorder = recorder
-        self._talk = Conversation(recorder)
-        self._limit_bytes = endpoint.limit_bytes
+        self._talk = Conversation(recorder, limit_bytes=endpoint.limit_bytes)
         self._connections: list[Connection] = []
         self._session: str | None = None
         self._last_headers: Headers = ()
@@ -80,7 +79,7 @@ class HttpWire:
 
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a request and wait for its reply; a failure is an outcome, never an exception."""
-        post = self._post(out)
+        post = Post(self._talk, out, self._answer)
         connection = await self._ready(post, limit_s)
         if connection is None:
             return await post.waiting.future
@@ -106,7 +105,7 @@ class HttpWire:
 
     async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:
         """POST a notification; done when the server has accepted it (202)."""
-        post = self._post(out)
+        post = Post(self._talk, out, self._answer)
         if await self._start(post, limit_s) is not None:
             self._talk.sent(out, post.waiting.sent_ns)
         return await self._talk.outcome(post.waiting, limit_s)
@@ -116,7 +115,7 @@ class HttpWire:
         if self._session is not None:
             self._recorder.count("teardown_requests")
             bye = Outgoing(method="DELETE", body=b"", headers=self._last_headers)
-            post = self._post(bye)
+            post = Post(self._talk, bye, self._answer)
             await self._start(post, DRAIN_LIMIT_S, verb="DELETE")
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
             self._session = None
@@ -169,9 +168,6 @@ class HttpWire:
         self._connections = [one for one in self._connections if not one.closed]
         return await self.connect()
 
-    def _post(self, out: Outgoing) -> Post:
-        return Post(self._talk, out, self._answer, limit_bytes=self._limit_bytes)
-
     def _head(self, out: Outgoing, verb: str) -> bytes:
         self._last_headers = out.headers
         session = f"Mcp-Session-Id: {self._session}\r\n" if self._session else ""
@@ -195,7 +191,7 @@ class HttpWire:
 
     async def _send_answer(self, answer: Answer) -> None:
         out = Outgoing(method="", body=answer.body, headers=self._last_headers)
-        post = self._post(out)
+        post = Post(self._talk, out, self._answer)
         if await self._start(post, DRAIN_LIMIT_S) is not None:
             self._talk.answered(answer, post.waiting.sent_ns)
             await self._talk.outcome(post.waiting, DRAIN_LIMIT_S)
@@ -205,12 +201,7 @@ class Post:
     """One POST and its response: finds the reply in it, or says why there is none."""
 
     def __init__(
-        self,
-        talk: Conversation,
-        out: Outgoing,
-        send_answer: Callable[[Answer], None],
-        *,
-        limit_bytes: int = LIMIT_BYTES,
+        self, talk: Conversation, out: Outgoing, send_answer: Callable[[Answer], None]
     ) -> None:
         self.waiting = talk.expect(out)
         self.status = 0
@@ -223,7 +214,6 @@ class Post:
         self._events: SseReader | None = None
         self._parts: list[bytes] = []
         self._held_bytes = 0
-        self._limit_bytes = limit_bytes
         self._first_byte_ns = 0
 
     def head(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
@@ -235,27 +225,18 @@ class Post:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.form = FORMS.get(kind)
         if self.form == "sse":
-            self._events = SseReader(limit_bytes=self._limit_bytes)
+            self._events = SseReader(limit_bytes=self._talk.limit_bytes)
 
     def data(self, chunk: bytes, at_ns: int) -> None:
         """Take a piece of the body; an event is a message as soon as it is whole."""
         if self._events is not None:
-            return self._take_events(self._events, chunk, at_ns)
+            for event in self._events.each(chunk):
+                self._message(event, at_ns)
+            return
         self._held_bytes += len(chunk)
-        if self._held_bytes > self._limit_bytes:
-            raise MessageTooLong(self._limit_bytes)
+        if self._held_bytes > self._talk.limit_bytes:
+            raise MessageTooLong(self._talk.limit_bytes)
         self._parts.append(chunk)
-
-    def _take_events(self, reader: SseReader, chunk: bytes, at_ns: int) -> None:
-        too_long = None
-        try:
-            events: Sequence[bytes] = reader.feed(chunk)
-        except MessageTooLong as error:
-            events, too_long = error.before, error
-        for event in events:
-            self._message(event, at_ns)
-        if too_long is not None:
-            raise too_long
 
     def complete(self, at_ns: int) -> None:
         """The response is whole: a request without its reply by now gets none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from bench.wire.lines import BOM, LIMIT_BYTES, MessageTooLong
 
@@ -49,6 +50,15 @@ class SseReader:
             self._partial_bytes += len(chunk) - start
             self._check_line(self._partial_bytes, events)
         return events
+
+    def each(self, chunk: bytes) -> Iterator[bytes]:
+        """The same one by one; that one is too long is told after those before it."""
+        try:
+            events: Sequence[bytes] = self.feed(chunk)
+        except MessageTooLong as error:
+            yield from error.before
+            raise
+        yield from events
 
     def _line(self, tail: bytes, events: list[bytes]) -> None:
         line = b"".join((*self._partial, tail)) if self._partial else tail
