@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.errors import COULD_NOT, INVALID
-from bench.model import Limits
+from bench.model import Cell, Limits, Turn
+from bench.recorder import FULL, LONGEST_NAME, Recorder
 from bench.wire.connection import MOST_HEAD_BYTES
 from bench.wire.http import MOST_ANSWERS
 from bench.wire.lines import LineReader, MessageTooLong
@@ -20,6 +21,7 @@ from tests.outside import (
 )
 from tests.talking import calls, ready
 
+CELL = Cell(name="cell", scenario="", server="s", transport="stdio", era="stateful")
 LIMIT = 10_000
 LIMITED = Limits(call_s=20.0, setup_s=20.0, message_bytes=LIMIT)
 
@@ -189,12 +191,40 @@ def test_an_error_code_that_no_program_can_mean_is_stored_as_none(program: Progr
     assert codes == {0, None}
 
 
+def test_a_transcript_has_a_limit_and_says_where_it_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.recorder.MOST_KEPT_BYTES", 5_000)
+
+    async def main() -> None:
+        async with opened(stdio_server("floods_notifications")) as (session, recorder):
+            await ready(session)
+            (reply,) = await calls(session, 1)
+            assert reply.outcome == "ok"
+        *_, last = recorder.transcript
+        assert last.body == FULL
+        assert 5 < len(recorder.transcript) < 50
+        assert recorder.counts["left_out_of_transcript"] > 9_900
+        messages, _ = recorder.take()
+        assert len(messages) > 10_000
+
+    conversing(main)
+
+
+def test_a_name_of_megabytes_is_cut_in_what_is_kept() -> None:
+    recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
+    recorder.message(1, "in", "request", b"{}", method="m" * 10_000, id="i" * 10_000)
+    ((_, _, _, method, id, *_),) = recorder.take()[0]
+    assert (method, id) == ("m" * LONGEST_NAME, "i" * LONGEST_NAME)
+
+
 def test_the_members_of_a_batch_are_messages_like_others() -> None:
     async def main() -> None:
         async with opened(stdio_server("broken_lines", "batch")) as (session, recorder):
             await ready(session)
             assert [reply.outcome for reply in await calls(session, 2)] == ["ok", "ok"]
         assert recorder.counts.get("noise_lines", 0) == 0
+        assert recorder.counts["batches"] == 1
         methods = [each.method for each in recorder.transcript if each.kind == "notification"]
         assert "notifications/message" in methods
 

@@ -214,6 +214,7 @@ class Post:
         self._events: SseReader | None = None
         self._parts: list[bytes] = []
         self._held_bytes = 0
+        self._encoding = b"identity"
         self._first_byte_ns = 0
 
     def head(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
@@ -221,6 +222,7 @@ class Post:
         self.status = status
         self.session = headers.get(SESSION)
         self.server_timing = headers.get(SERVER_TIMING)
+        self._encoding = headers.get(b"content-encoding", b"identity")
         self._first_byte_ns = self.waiting.first_byte_ns = at_ns
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.form = FORMS.get(kind)
@@ -289,6 +291,8 @@ class Post:
         )
 
     def _no_reply(self, body: bytes) -> str:
+        if self._encoding != b"identity":
+            return f"unexpected_content_encoding: {self._encoding.decode('latin-1')}, not identity"
         excerpt = body[:EXCERPT_BYTES].decode("utf-8", "replace").strip()
         return f"HTTP {self.status} without a reply{f': {excerpt}' if excerpt else ''}"
 

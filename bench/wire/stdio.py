@@ -164,7 +164,10 @@ class StdioWire:
     def _line(self, line: bytes, at_ns: int) -> None:
         if not line.strip():
             return self._recorder.count("blank_lines")
-        for message in jsonrpc.messages(line):
+        found = jsonrpc.messages(line)
+        if len(found) > 1:
+            self._recorder.count("batches")
+        for message in found:
             answer = self._talk.incoming(message, at_ns, first_byte_ns=self._first_byte_ns)
             if answer is not None and not self.closed:
                 self._send_answer(answer)
