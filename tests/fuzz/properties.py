@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
@@ -12,19 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from bench import finder, jsonrpc, reported
+from bench import finder, jsonrpc, reported, summary
 from bench.errors import BenchError
 from bench.model import OUTCOMES, Cell, Endpoint, EraName, Limits, Reply, Server
 from bench.recorder import Recorder
-from bench.report import trace
+from bench.report import FORMATS, trace
 from bench.report.figures import harmless
 from bench.session import Session
 from bench.wire import memory
 from bench.wire.lines import LineReader, MessageTooLong
 from bench.wire.sse import SseReader
-from tests.fuzz import grammar
+from tests.fuzz import answers, grammar
 from tests.fuzz.grammar import Item, Response, pieces
 from tests.fuzz.played import over_pipes, over_sockets, recording
+from tests.story import CountingClock, Responder, run_in_memory
 
 HASTE = Limits(call_s=0.001, setup_s=0.001)
 ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n", b"\n \n"])
@@ -126,11 +129,11 @@ def _read(reader: LineReader | SseReader, chunks: Sequence[bytes], limit: int) -
 
 def _a_session_raises_our_own_errors_only(example: tuple[EraName, Mapping[str, Any]]) -> None:
     """A session, whatever it is answered: its own errors, and a trace that can be read."""
-    era, answers = example
+    era, answered = example
 
     def respond(body: bytes) -> Sequence[bytes]:
         message = json.loads(body)
-        answer = answers.get(message["method"], {"result": {}})
+        answer = answered.get(message["method"], {"result": {}})
         if "id" not in message or answer is None:
             return ()
         return [grammar.encoded({"jsonrpc": "2.0", "id": message["id"], **answer})]
@@ -155,6 +158,20 @@ async def _whole_session(era: EraName, recorder: Recorder) -> None:
     finder.choose(tools, None, {})
 
 
+def _any_run_can_be_stored_and_shown(example: Mapping[str, Any]) -> None:
+    """A whole run, whatever is answered: stored, read back, summed up, shown, all of it strict."""
+    clock = CountingClock()
+    respond = Responder(clock, {"tools/call": 1_000})
+    respond.answers.update(example)
+    with tempfile.TemporaryDirectory() as folder:
+        _, run = run_in_memory(Path(folder), respond, clock, launches=2, calls=2, call_limit_s=0.01)
+        document = summary.document(run)
+    json.dumps(document, allow_nan=False)
+    for render in FORMATS.values():
+        text = render(document).replace("\n", "")
+        assert text == harmless(text)
+
+
 def _a_header_tells_a_time_or_none(example: bytes) -> None:
     """A Server-Timing header: whole nanoseconds that a table can hold, or None."""
     told = reported.header_ns(example)
@@ -172,52 +189,6 @@ def _good(id: int) -> SearchStrategy[Response]:
     return either.map(lambda one: Good(*one))
 
 
-_TOOL = {
-    "name": "echo",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "x-mcp-header": "Text"},
-            "n": {"type": "integer"},
-        },
-        "required": ["text"],
-    },
-}
-_VALID: Mapping[str, Any] = {
-    "initialize": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "fuzz", "version": "1"},
-    },
-    "server/discover": {
-        "resultType": "complete",
-        "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}},
-    },
-    "tools/list": {"tools": [_TOOL, {"name": "null", "inputSchema": {}}], "nextCursor": None},
-    "tools/call": {"content": [{"type": "text", "text": "x"}], "isError": False},
-}
-_REFUSALS = st.fixed_dictionaries({"error": grammar.mutated({"code": -32602, "message": "no"})})
-
-
-def _answer(valid: Any) -> SearchStrategy[Any]:
-    """Mostly right, so that a session gets further, else wrong in a part, or as a whole."""
-    right = st.just({"result": valid})
-    wrong = st.fixed_dictionaries({"result": grammar.mutated(valid)})
-    other = st.one_of(_REFUSALS, st.none(), grammar.junk.map(lambda any: {"result": any}))
-    return grammar.weighted({right: 6, wrong: 3, other: 1})
-
-
-_LISTS = st.lists(grammar.weighted({st.just(_TOOL): 1, grammar.mutated(_TOOL): 3}), max_size=3)
-_ANSWERS = {
-    **{name: _answer(valid) for name, valid in _VALID.items()},
-    "tools/list": grammar.weighted(
-        {
-            _LISTS.map(lambda tools: {"result": {"tools": tools}}): 4,
-            _answer(_VALID["tools/list"]): 1,
-        }
-    ),
-}
 _KNOWN = st.one_of(grammar.good_replies, grammar.harmless_bodies)
 _ANY = st.one_of(_KNOWN, grammar.broken_bodies.map(Item), grammar.garbage.map(Item)).map(
     lambda item: item.body
@@ -259,15 +230,22 @@ PROPERTIES: Mapping[str, Property] = {
             st.integers(1, 80),
         ),
         _readers_keep_no_more_than_the_limit,
-        300,
+        260,
     ),
     "a session raises our own errors only": Property(
         st.tuples(
             st.sampled_from(["stateful", "stateless"]),
-            st.fixed_dictionaries(_ANSWERS),
+            st.fixed_dictionaries(answers.ANSWERS),
         ),
         _a_session_raises_our_own_errors_only,
         300,
+    ),
+    "any run can be stored and shown": Property(
+        st.fixed_dictionaries(
+            {}, optional={name: answers.always(v) for name, v in answers.VALID.items()}
+        ),
+        _any_run_can_be_stored_and_shown,
+        40,
     ),
     "a header tells a time or none": Property(_TIMINGS, _a_header_tells_a_time_or_none, 100),
 }
