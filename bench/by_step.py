@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import seen, segments, stats
+from bench import censored, seen, segments, stats
 from bench.compare import Sample
 from bench.model import OUTCOMES
 from bench.seen import Seen
@@ -29,8 +29,10 @@ def steps(cell: Seen, seed: int) -> list[dict[str, Any]]:
     return [_step(cell, label, seed) for label in asked["tool"].unique().to_pylist()]
 
 
-def figures(sample: Sample, seed: int) -> dict[str, int | None]:
+def figures(sample: Sample, seed: int) -> dict[str, Any]:
     """A sample as the document tells it, ns; a quantile it does not carry is None."""
+    if len(sample.over):
+        return censored.figures(sample)
     found = stats.describe(sample.values, sample.round, seed=seed)
     return {
         "n": found.n,

@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        print(f"mcp-latency: {error}", file=sys.stderr)
+        _complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
         _show(measured.document, as_json=options.json)
     for name, error in measured.failed.items():
-        print(f"mcp-latency: {name}: {error}", file=sys.stderr)
+        _complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
@@ -148,7 +148,10 @@ def _target(options: argparse.Namespace) -> Server | None:
 def _limits(options: argparse.Namespace) -> Limits:
     from bench.model import Limits
 
-    return Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    usual = Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    if options.max_message is None:
+        return usual
+    return Limits(usual.call_s, usual.setup_s, options.max_message)
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
@@ -264,7 +267,14 @@ def _say(
 
 
 def _as_json(document: object) -> str:
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    """All ASCII, and no control characters in it: a terminal may be what reads it."""
+    return json.dumps(document, indent=1, allow_nan=False)
+
+
+def _complain(words: object) -> None:
+    from bench.report.figures import said
+
+    print(f"mcp-latency: {said(words)}", file=sys.stderr)
 
 
 VERBS: Mapping[str, Verb] = {

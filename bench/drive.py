@@ -72,7 +72,7 @@ async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
     gc.disable()
     try:
         await one.run()
-        outcome = "ok"
+        outcome = "timeout" if "unlisted" in recorder.facts else "ok"
     except* BenchError as group:
         error = _first(group)
         outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
@@ -125,7 +125,8 @@ class _Launch:
                 session.follow(self._scenario)
                 await session.open()
                 await session.prepare(self._scenario)
-                self._recorder.mark("ready")
+                if "unlisted" not in self._recorder.facts:
+                    self._recorder.mark("ready")
                 await self._calls(session)
                 await self._floor(session)
                 if self._spans is not None:

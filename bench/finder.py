@@ -89,7 +89,11 @@ def _needs(tool: Tool) -> list[str]:
     properties = tool.inputSchema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     required = tool.inputSchema.get("required")
-    return [
-        f"{name} ({known[name].get('type', 'any')})" if name in known else str(name)
-        for name in (required if isinstance(required, list) else ())
-    ]
+    listed = required if isinstance(required, list) else []
+    names = [name for name in listed if isinstance(name, str)]
+    return [f"{name} ({_type(known[name])})" if name in known else name for name in names]
+
+
+def _type(schema: object) -> str:
+    """What a schema says of its type; `true` is a schema too (JSON Schema 2020-12, 4.3.2)."""
+    return str(schema.get("type", "any")) if isinstance(schema, dict) else "any"

@@ -165,10 +165,11 @@ VARIANTS: Mapping[str, Axis] = {
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How long one call, and each step of a setup, may take."""
+    """How long one call, and each step of a setup, may take, and how long a message may be."""
 
     call_s: float = 30.0
     setup_s: float = 30.0
+    message_bytes: int = 64 * 1024 * 1024
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -210,6 +211,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     url: str | None = None
     headers: Headers = ()
     keep_alive: bool = True
+    limit_bytes: int = Limits().message_bytes
 
 
 class Outgoing(msgspec.Struct, frozen=True):

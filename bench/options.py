@@ -84,6 +84,9 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--setup-timeout", type=_seconds, default=30.0, help="seconds each step of a setup may take"
     )
+    verb.add_argument(
+        "--max-message", type=_at_least_one, help="bytes that one message may have (64 MiB)"
+    )
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
+from bench.report import wording
 from bench.report.figures import milliseconds
-from bench.report.wording import labels
 
 # One colour a segment, everywhere; Okabe and Ito's, which survive colour blindness and print.
 COLOURS: Mapping[str, str] = {
@@ -36,7 +36,7 @@ COLOURS: Mapping[str, str] = {
 }
 CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 NS_PER_MS = 1e6
-MOST_CALLS = 1_000_000
+MOST_CALLS, NAME_LETTERS = 1_000_000, 48
 
 
 def breakdown(run: LoadedRun, ax: Axes | None = None) -> Axes:
@@ -61,7 +61,7 @@ def break_even(run: LoadedRun, ax: Axes | None = None) -> Axes:
     """What n calls cost with their setup, per cell; where lines cross, the cheaper one changes."""
     drawn = _axes(ax)
     cells = [cell for cell in run.summary()["cells"] if _priced(cell)]
-    names = labels([cell["cell"] for cell in cells])
+    names = _names([cell["cell"] for cell in cells])
     calls = np.geomspace(1, MOST_CALLS, 200)
     for cell, colour in zip(cells, CELL_COLOURS, strict=False):
         found = cell["segments"]
@@ -77,7 +77,7 @@ def break_even(run: LoadedRun, ax: Axes | None = None) -> Axes:
 
 def _bars(ax: Axes, document: Mapping[str, Any], whole: str) -> None:
     cells = [cell for cell in document["cells"] if cell["ledger"][whole]]
-    names = labels([cell["cell"] for cell in cells])
+    names = _names([cell["cell"] for cell in cells])
     for row, cell in enumerate(cells):
         left_ns = 0
         for part, value_ns in _parts(cell["ledger"][whole], whole):
@@ -97,7 +97,7 @@ def _bars(ax: Axes, document: Mapping[str, Any], whole: str) -> None:
 def _phases(ax: Axes, document: Mapping[str, Any]) -> None:
     """One row a cell, one mark a phase: a bar on a logarithmic axis would lie about shares."""
     cells = [cell for cell in document["cells"] if cell["ledger"]["setup"]]
-    names = labels([cell["cell"] for cell in cells])
+    names = _names([cell["cell"] for cell in cells])
     for row, cell in enumerate(cells):
         for part, value_ns in _parts(cell["ledger"]["setup"], "setup"):
             ax.plot(
@@ -144,3 +144,13 @@ def _priced(cell: Mapping[str, Any]) -> bool:
 
 def _axes(ax: Axes | None) -> Axes:
     return ax if ax is not None else plt.subplots(figsize=(9, 3.6), layout="constrained")[1]
+
+
+def _names(cells: Sequence[str]) -> dict[str, str]:
+    """The labels of cells, cut so that axes remain; a dollar sign would begin a formula."""
+    return {
+        cell: (name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…").replace(
+            "$", r"\$"
+        )
+        for cell, name in wording.labels(cells).items()
+    }

@@ -24,7 +24,7 @@ from bench.model import Server
 from bench.recorder import Recorder
 
 KEPT_STDERR_BYTES = 64 * 1024
-QUOTED_STDERR_LINES = 4
+QUOTED_STDERR_LINES, QUOTED_LETTERS = 4, 300
 POLL_S = 0.004
 STOP_WAIT_S = 2.0
 MARK = "MCP_LATENCY_LAUNCH"
@@ -107,7 +107,7 @@ class Process:
     def last_words(self) -> str:
         """The last lines of its standard error, for a message to the user."""
         said = redact.text(self._tail.decode("utf-8", "replace"), self._secrets)
-        lines = [line.strip() for line in said.splitlines()]
+        lines = [line.strip()[:QUOTED_LETTERS] for line in said.splitlines()]
         return " / ".join([line for line in lines if line][-QUOTED_STDERR_LINES:])
 
     async def gone(self, limit_s: float) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import segments, stats, tables
+from bench import compare, segments, stats, tables
 from bench.compare import Sample
 from bench.era import era_of_version
 from bench.segments import MISSING, Stamps
@@ -81,8 +81,11 @@ def version(cell: Seen) -> str | None:
 def samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
     """Samples of every segment: setups by launch, steady calls that were ok, the floor."""
     rounds = cell.launches["round"].to_numpy()
-    for name, values in setups(cell).items():
-        yield from _sample(name, values, rounds)
+    over = given_up(cell)
+    found = setups(cell)
+    for name in {**found, **over}:
+        values = found.get(name, np.full(len(rounds), MISSING))
+        yield from _sample(name, values, rounds, over.get(name))
     steady, rounds = durations(cell, "steady")
     for name, values in steady.items():
         yield from _sample(name, values, rounds)
@@ -105,6 +108,19 @@ def setups(cell: Seen) -> dict[str, Stamps]:
         for name in segments.SETUP_NAMES
         if f"{name}_ns" in cell.launches.column_names
     }
+
+
+def given_up(cell: Seen) -> dict[str, Stamps]:
+    """Setup segments that launches were given up in, ns until then, launch for launch.
+
+    Only those that other launches have had, or that the launch named as the step it failed at.
+    """
+    points = [name for name in cell.launches.column_names if name.startswith("at_")]
+    stamps = {name[3:-3]: tables.stamps(cell.launches, name) for name in points}
+    named = {detail["facts"].get("gave_up") for detail in cell.details}
+    known = named | {"setup"} | setups(cell).keys()
+    over = segments.given_up(stamps)
+    return {name: over[name] for name in over if name in known and (over[name] != MISSING).any()}
 
 
 def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
@@ -165,7 +181,10 @@ def _estimate(
     yield from _sample("work", call[there] - floor_ns, rounds[there])
 
 
-def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sample]]:
+def _sample(
+    name: str, values: Stamps, rounds: Stamps, over: Stamps | None = None
+) -> Iterator[tuple[str, Sample]]:
     there = values != MISSING
-    if there.any():
-        yield name, Sample(values[there], rounds[there])
+    beyond = compare.NOTHING if over is None else over[over != MISSING]
+    if there.any() or len(beyond):
+        yield name, Sample(values[there], rounds[there], beyond)

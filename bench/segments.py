@@ -139,6 +139,22 @@ def setups(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     return durations
 
 
+def given_up(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+    """How long what was never done had taken, in ns, when its launch was given up at a limit.
+
+    By setup segment, launch for launch; MISSING where it was done, or not begun, or not given up.
+    The true duration is longer: it is known only to lie beyond.
+    """
+    points = _with_openings(stamps)
+    nothing = np.full(len(next(iter(stamps.values()), ())), MISSING)
+    found: dict[str, Stamps] = {}
+    for segment in SETUP:
+        done = points.get(segment.end, nothing) != MISSING
+        since = _minus(stamps.get("gave_up", nothing), points.get(segment.start, nothing))
+        found[segment.name] = np.where(done, MISSING, since)
+    return found
+
+
 def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     """Add the points at which a setup, and the opening exchange in it, begin.
 
@@ -170,7 +186,8 @@ def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
         answered = received != MISSING
         second = (before != MISSING) & (before <= sent)
         start = np.where(connected | second, sent, piped)
-        points[f"{step}_start"] = np.where(answered, start, MISSING)
+        due = answered | (stamps.get("gave_up", nothing) != MISSING)
+        points[f"{step}_start"] = np.where(due, start, MISSING)
         unseen = answered & ~connected & ~probed & ~second
         reply = points.get("first_reply_received", nothing)
         points["first_reply_received"] = np.where(unseen, received, reply)

@@ -30,6 +30,7 @@ FREE_TEXT = (
     "announced",
     "refused",
     "no_probe",
+    "unlisted",
 )  # facts that a server has worded
 STREAMS = ("messages", "calls", "stamps", "spans")
 

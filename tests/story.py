@@ -81,14 +81,15 @@ def run_in_memory(
     launches: int = 6,
     calls: int = 4,
     call_limit_s: float = 5.0,
+    server: str = "small",
 ) -> tuple[Ended, Run]:
     """One whole run over the memory wire, stored and read back."""
     scenario = Scenario(name="story", call=(Step(tool="null"),), calls=calls, warmup=1)
     cells = [
         Cell(
-            name=f"story/small/memory/{era}",
+            name=f"story/{server}/memory/{era}",
             scenario="story",
-            server="small",
+            server=server,
             transport="memory",
             era=era,
         )
@@ -97,7 +98,7 @@ def run_in_memory(
     plan = turns(cells, launches={cell.name: launches for cell in cells}, seed=1)
     job = Job(
         scenarios={"story": scenario},
-        servers={"small": Server(name="small")},
+        servers={server: Server(name=server)},
         limits=Limits(call_s=call_limit_s, setup_s=5.0),
         placement=Placement(),
         words={},
@@ -106,7 +107,7 @@ def run_in_memory(
     asked = [
         {
             "cell": cell.name,
-            "server": "small",
+            "server": server,
             "transport": "memory",
             "era": cell.era,
             "scenario": "story",
@@ -116,7 +117,7 @@ def run_in_memory(
     ]
     path.mkdir(exist_ok=True)
     writer = store.Writer(path, {"scenario": "story", "seed": 1, "cells": asked})
-    memory.SERVERS["small"] = respond
+    memory.SERVERS[server] = respond
     ended = anyio.run(runner.run, plan, job, writer, Silent(), backend_options=loop_options())
     writer.close(ended.status, failed={name: str(each) for name, each in ended.failed.items()})
     return ended, store.read(path)

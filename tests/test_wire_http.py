@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 import psutil
 import pytest
 
@@ -211,5 +212,21 @@ def test_a_response_that_is_there_is_read_though_the_request_can_not_be_written(
             reply = await post.waiting.future
         assert (reply.http_status, reply.written_ns) == (413, None)
         assert connection.closed
+
+    conversing(main)
+
+
+def test_what_comes_unasked_between_calls_is_no_response_to_the_next() -> None:
+    async def main() -> None:
+        recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
+        with listener() as server:
+            connection = await connect("127.0.0.1", port_of(server), recorder.clock)
+            peer, _ = server.accept()
+            with peer:
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nnot asked for")
+                with anyio.fail_after(5):
+                    while not connection.closed:
+                        await anyio.sleep(0)
+        assert not connection.usable()
 
     conversing(main)

@@ -208,6 +208,8 @@ def test_odd_but_valid_lines_are_one_message_each_and_their_text_is_intact() -> 
     [
         ("byte", "invalid_utf8: byte 0x97 at offset"),
         ("pretty", "embedded_newline"),
+        ("nan", "invalid_json: NaN is no JSON"),
+        ("half", "invalid_json: \\ud83d is half of a surrogate pair"),
     ],
 )
 def test_a_reply_that_can_never_be_read_ends_its_call_with_its_name(fault: str, named: str) -> None:

@@ -17,6 +17,7 @@ from bench.recorder import Recorder
 from bench.wire import Wire
 
 FLUSH_WAIT_S = 1.0
+SENT = {"tools_list": "tools_sent"}  # where a step's first stamp has another name
 
 
 class Talk(NamedTuple):
@@ -38,6 +39,10 @@ class Talk(NamedTuple):
 async def asked(talk: Talk, step: str, out: Outgoing) -> Reply:
     """The reply to a request of the setup, also where it refuses; SetupError where none came."""
     reply = await talk.wire.exchange(out, limit_s=talk.limits.setup_s)
+    if reply.outcome == "timeout":
+        talk.recorder.mark("gave_up")
+        talk.recorder.facts["gave_up"] = step
+        talk.recorder.marks.setdefault(SENT.get(step, f"{step}_sent"), reply.sent_ns)
     if reply.received_ns is None and not reply.body:
         raise await no_answer(talk, step, out, reply)
     return reply
@@ -54,8 +59,12 @@ async def no_answer(talk: Talk, step: str, out: Outgoing, reply: Reply) -> Setup
 
 
 async def _unflushed(talk: Talk, reply: Reply) -> str:
-    """A silent server may have answered into a buffer: the end of its input flushes that."""
-    if reply.outcome != "timeout" or not talk.wire.end_input():
+    """A silent server may have answered into a buffer: the end of its input flushes that.
+
+    One that has answered before is known to flush, and may be called all the same.
+    """
+    opened = "protocol_version" in talk.recorder.facts
+    if reply.outcome != "timeout" or opened or not talk.wire.end_input():
         return ""
     counts = talk.recorder.counts
     known = counts.get("duplicate_replies", 0)

@@ -108,8 +108,9 @@ def _setup_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
         if any(name in cell["segments"] for cell in cells)
     ]
     head = ("", *(names[cell["cell"]] for cell in cells))
-    notes = [line for cell in cells if (line := _paged(cell, names))]
-    return Grid("Setup, once a connection (medians over launches)", head, rows, notes)
+    paged = [line for cell in cells if (line := _paged(cell, names))]
+    title = "Setup, once a connection (medians over launches)"
+    return Grid(title, head, rows, [*_given_up(cells, names), *paged])
 
 
 def _paged(cell: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
@@ -197,4 +198,18 @@ def _ratios(low: float | None, high: float | None) -> str:
 
 
 def _median(cell: Mapping[str, Any], name: str) -> str:
-    return milliseconds(cell["segments"].get(name, {}).get("p50_ns"))
+    """Of launches that were given up is known only that it would have been longer."""
+    found = cell["segments"].get(name, {})
+    over_ns = found.get("over_ns", {}).get("p50")
+    return milliseconds(found.get("p50_ns")) if over_ns is None else f"> {milliseconds(over_ns)}"
+
+
+def _given_up(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
+    """How many launches reached a limit, and in which phase."""
+    return [
+        f"{names[cell['cell']]}: {found['censored']} of {found['n']} launches given up in {name} "
+        f"after {milliseconds(found['over_ns']['max'])}; they rank as longer than all others"
+        for cell in cells
+        for name, found in cell["segments"].items()
+        if found.get("censored") and name in (*SETUP_ROWS[:-1], "boot")
+    ]

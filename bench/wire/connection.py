@@ -9,10 +9,12 @@ from typing import Protocol
 
 import httptools
 
+from bench.errors import BenchError
 from bench.recorder import Clock
 from bench.wire.conversation import Waiting
 
 READ_BYTES = 1 << 18
+MOST_HEAD_BYTES = 1 << 19  # head, trailer or chunk extension: the parser keeps what it has of them
 SERVER_TIMING = b"server-timing"
 
 
@@ -89,6 +91,8 @@ class Connection:
         self._status = 0
         self._headers: dict[bytes, bytes] = {}
         self._until_end = False
+        self._unasked = False
+        self._loose_bytes = 0
         self._loop.add_reader(sock, self._readable)
 
     @property
@@ -181,12 +185,19 @@ class Connection:
         self._at_ns = self._clock()
         if not chunk:
             return self._ended()
+        self._loose_bytes += len(chunk)
         try:
             self._parser.feed_data(chunk)
         except httptools.HttpParserCallbackError as error:
             self.abort(str(error.__context__ or error))
+            if not isinstance(error.__context__, BenchError):
+                raise
         except httptools.HttpParserError as error:
             self.abort(f"no HTTP response: {error}")
+        if self._unasked:
+            self.abort("the server sent what nothing had asked for")
+        if self._loose_bytes > MOST_HEAD_BYTES:
+            self.abort(f"header_too_long: more than {MOST_HEAD_BYTES} bytes without a body")
 
     def _ended(self) -> None:
         if self._until_end:
@@ -201,8 +212,9 @@ class Connection:
         self._idle = None
 
     def on_message_begin(self) -> None:
-        """Called by the parser."""
+        """Called by the parser; a second response to one request is none to the next."""
         self._headers = {}
+        self._unasked = self._sink is None
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by the parser."""
@@ -217,6 +229,7 @@ class Connection:
         A 202 that names neither length nor type has no content, whatever RFC 9112, 6.3 would
         wait for; where it ends can then not be told, so the connection is not used again.
         """
+        self._loose_bytes = 0
         self._status = self._parser.get_status_code()
         sized = b"content-length" in self._headers or b"transfer-encoding" in self._headers
         self._until_end = not sized and self._status not in (204, 304)
@@ -227,11 +240,13 @@ class Connection:
 
     def on_body(self, chunk: bytes) -> None:
         """Called by the parser."""
+        self._loose_bytes = 0
         if self._sink is not None:
             self._sink.data(chunk, self._at_ns)
 
     def on_message_complete(self) -> None:
         """Called by the parser, or by the end of a body that has no length."""
+        self._loose_bytes = 0
         if self._status < 200:
             return
         self._until_end = False

@@ -13,6 +13,7 @@ from bench.jsonrpc import Envelope
 from bench.model import Kind, Outcome, Outgoing, Reply, Scripted
 from bench.recorder import Recorder
 from bench.wire import faults
+from bench.wire.lines import LIMIT_BYTES
 
 PROGRESS = "notifications/progress"
 
@@ -54,11 +55,12 @@ class Answer(NamedTuple):
 class Conversation:
     """The open requests of one launch, and what each incoming message means for them."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, *, limit_bytes: int = LIMIT_BYTES) -> None:
         self.recorder = recorder
         self.script: Mapping[str, Scripted] = {}
         self.endless: set[int] = set()  # requests that stay open: their reply is the end, if any
         self._events: dict[str, asyncio.Future[int]] = {}
+        self.limit_bytes = limit_bytes
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Waiting] = {}
         self._answered: set[int] = set()

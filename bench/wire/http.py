@@ -14,11 +14,12 @@ from bench.model import Endpoint, Headers, Outgoing, Reply
 from bench.recorder import Recorder
 from bench.wire.connection import SERVER_TIMING, Connection, connect, reason
 from bench.wire.conversation import Answer, Conversation
-from bench.wire.lines import LIMIT_BYTES, MessageTooLong
+from bench.wire.lines import MessageTooLong
 from bench.wire.sse import SseReader
 
 DRAIN_LIMIT_S = 1.0
 EXCERPT_BYTES = 300
+MOST_ANSWERS = 64  # under way at once, each on a connection
 SESSION = b"mcp-session-id"
 FORMS = {b"application/json": "json", b"text/event-stream": "sse"}
 
@@ -56,7 +57,8 @@ class HttpWire:
         self.closed = False
         self._keep_alive = endpoint.keep_alive
         self._recorder = recorder
-        self.conversation = self._talk = Conversation(recorder)
+        self._talk = Conversation(recorder, limit_bytes=endpoint.limit_bytes)
+        self.conversation = self._talk
         self._connections: list[Connection] = []
         self._session: str | None = None
         self._last_headers: Headers = ()
@@ -189,7 +191,9 @@ class HttpWire:
         ).encode("latin-1")
 
     def _answer(self, answer: Answer) -> None:
-        """Send what the server is owed, on a connection of its own."""
+        """Send what the server is owed, on a connection of its own; too much at once is not."""
+        if len(self._answering) >= MOST_ANSWERS:
+            return self._recorder.count("unanswered_requests")
         self._answering.add(task := asyncio.ensure_future(self._send_answer(answer)))
         task.add_done_callback(self._answering.discard)
 
@@ -220,6 +224,7 @@ class Post:
         self._events: SseReader | None = None
         self._parts: list[bytes] = []
         self._held_bytes = 0
+        self._encoding = b"identity"
         self._first_byte_ns = 0
 
     def head(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
@@ -227,21 +232,22 @@ class Post:
         self.status = status
         self.session = headers.get(SESSION)
         self.server_timing = headers.get(SERVER_TIMING)
+        self._encoding = headers.get(b"content-encoding", b"identity")
         self._first_byte_ns = self.waiting.first_byte_ns = at_ns
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.form = FORMS.get(kind)
         if self.form == "sse":
-            self._events = SseReader()
+            self._events = SseReader(limit_bytes=self._talk.limit_bytes)
 
     def data(self, chunk: bytes, at_ns: int) -> None:
         """Take a piece of the body; an event is a message as soon as it is whole."""
         if self._events is not None:
-            for event in self._events.feed(chunk):
+            for event in self._events.each(chunk):
                 self._message(event, at_ns)
             return
         self._held_bytes += len(chunk)
-        if self._held_bytes > LIMIT_BYTES:
-            raise MessageTooLong(LIMIT_BYTES)
+        if self._held_bytes > self._talk.limit_bytes:
+            raise MessageTooLong(self._talk.limit_bytes)
         self._parts.append(chunk)
 
     def complete(self, at_ns: int) -> None:
@@ -273,11 +279,12 @@ class Post:
             self.waiting.future.result().body = body
 
     def _message(self, body: bytes, at_ns: int) -> None:
-        answer = self._talk.incoming(
-            body, at_ns, first_byte_ns=self._first_byte_ns, http_status=self.status
-        )
-        if answer is not None:
-            self._send_answer(answer)
+        for message in jsonrpc.messages(body):
+            answer = self._talk.incoming(
+                message, at_ns, first_byte_ns=self._first_byte_ns, http_status=self.status
+            )
+            if answer is not None:
+                self._send_answer(answer)
 
     def _accepted(self, body: bytes, at_ns: int) -> None:
         if self.waiting.future.done():
@@ -296,5 +303,7 @@ class Post:
         )
 
     def _no_reply(self, body: bytes) -> str:
+        if self._encoding != b"identity":
+            return f"unexpected_content_encoding: {self._encoding.decode('latin-1')}, not identity"
         excerpt = body[:EXCERPT_BYTES].decode("utf-8", "replace").strip()
         return f"HTTP {self.status} without a reply{f': {excerpt}' if excerpt else ''}"
