@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.prepare import Wish
 
 
-VARIED = ("session", "response", "connection", "client", "opening")
+VARIED = ("session", "response", "connection", "ack", "client", "opening")
 AUDIT_ROUNDS = 3
 
 
@@ -141,7 +141,7 @@ def _target(options: argparse.Namespace) -> Server | None:
         return config.choose(_listed(options), options.server, file=str(options.config))
     if options.url:
         headers = tuple(target.header(text) for text in options.header)
-        return target.from_url(options.url, headers)
+        return target.from_url(options.url, headers, ca=options.ca, proxy=options.proxy)
     return None
 
 

@@ -61,6 +61,9 @@ class Client(Protocol[A]):
     async def call(self, out: A) -> Reply:
         """Make it; a failure is an outcome of the reply."""
 
+    async def renewed(self) -> bool:
+        """Whether the session was lost with the last reply, and a new one is open."""
+
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow."""
 

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from bench import tables
 from bench.segments import MISSING, Stamps
 
-CANCELLING = ("cancelled", "survived_cancel", "answered_after_cancel", "missed_events")
+COUNTED = (
+    "cancelled",
+    "survived_cancel",
+    "answered_after_cancel",
+    "missed_events",
+    "sessions_lost",
+    "put_off",
+)
 NEVER = np.iinfo(np.int64).max
 
 
@@ -48,7 +55,7 @@ def on_the_wire(
         "reconnects": _most_counted(details, "reconnects"),
         "noise_lines": _most(launch[noise]),
         "server_requests": _most_counted(details, "server_requests"),
-        **{name: _most_counted(details, name) for name in CANCELLING},
+        **{name: _most_counted(details, name) for name in COUNTED},
         "notifications": _most(launch[told]),
     }
 

@@ -161,11 +161,14 @@ class _Launch:
     async def _calls(self, session: Client[A]) -> None:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
-        silent = 0
+        silent, lost = 0, False
         for phase, step in _schedule(self._scenario, self._cell.era):
             reply = await self._call(session, session.request(step), phase, step)
             if phase == "first":
                 self._first_call(session, reply)
+            lost, was_lost = await session.renewed(), lost
+            if lost and was_lost:
+                raise LaunchEnded("the session was lost twice in a row")
             given_up = reply.outcome == "cancelled"
             silent = silent + 1 if reply.received_ns is None and not given_up else 0
             if silent >= MOST_SILENT or await session.lost(reply):

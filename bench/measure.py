@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from bench import catalog, host, needs, prepare, redact, runner, store, summary
+from bench import catalog, host, needs, outdoors, prepare, redact, runner, store, summary
 from bench.drive import Watcher
 from bench.errors import BenchError
 from bench.model import Server
@@ -90,8 +91,13 @@ def _meta(prepared: Prepared) -> dict[str, Any]:
         ],
         "scenarios": [msgspec.to_builtins(each) for each in job.scenarios.values()],
         "servers": [redact.recipe(each) for each in job.servers.values()],
-        "warnings": [],
+        "warnings": [*outdoors.unused_proxies(os.environ, remote=_is_remote(job.servers))],
     }
+
+
+def _is_remote(servers: Mapping[str, Server]) -> bool:
+    """Whether one of them runs already, wherever that is."""
+    return any(each.http is not None and not each.http.command for each in servers.values())
 
 
 def known() -> dict[str, Any]:

@@ -32,8 +32,8 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages a server needs, by registry, as requirement strings; where it runs; what it reads.
 
-    `platform` is the only one its programs are made for (`linux-x86_64`). `prepare` is a command
-    that makes its working files in the folder `{work}`, once, without a network.
+    `platform`: the only one it is made for (`linux-x86_64`). `prepare`: a command that makes its
+    working files in the folder `{work}`, once, without a network.
     """
 
     pip: tuple[str, ...] = ()
@@ -45,13 +45,16 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a server is reached over HTTP; without a command it runs already.
 
-    `options` holds the extra arguments that a variant value needs (`json = ["--json"]`).
+    `options` holds the extra arguments that a variant value needs (`json = ["--json"]`). `ca`: a
+    file of certificates to trust beside the system's; `proxy`: the URL of one to go through.
     """
 
     url: str
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     options: Mapping[str, tuple[str, ...]] = {}
+    ca: str | None = None
+    proxy: str | None = None
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -142,28 +145,6 @@ class Scenario(msgspec.Struct, frozen=True):
         return tuple(step for step in self.call if step.era in (None, era))
 
 
-class Axis(msgspec.Struct, frozen=True):
-    """A variant that can be asked for: its values, and the cells it means something in.
-
-    `eras_of` narrows the eras of single values.
-    """
-
-    values: tuple[str, ...]
-    transports: tuple[Transport, ...] = TRANSPORTS
-    eras: tuple[EraName, ...] = ERAS
-    eras_of: Mapping[str, tuple[EraName, ...]] = {}
-
-
-VARIANTS: Mapping[str, Axis] = {
-    "session": Axis(values=("kept", "none"), transports=("http",), eras=("stateful",)),
-    "response": Axis(values=("json", "sse"), transports=("http",)),
-    "connection": Axis(values=("keep-alive", "per-call"), transports=("http",)),
-    "client": Axis(values=("wire", "sdk", "sdk-auto")),
-    "opening": Axis(values=("known", "direct", "find"), eras_of={"direct": ("stateless",)}),
-    "probe": Axis(values=("on", "off")),
-}
-
-
 class Limits(msgspec.Struct, frozen=True):
     """How long one call, and each step of a setup, may take, and how long a message may be."""
 
@@ -203,7 +184,8 @@ class Turn(msgspec.Struct, frozen=True):
 class Endpoint(msgspec.Struct, frozen=True):
     """Where a wire attaches: the pipe ends of a child, or the URL of a listening server.
 
-    Without `keep_alive` each exchange has a connection of its own.
+    Without `keep_alive` each exchange has a connection of its own; with `quick_ack` what arrives
+    is acknowledged at once. `ca` and `proxy` as in HttpRecipe.
     """
 
     read_fd: int | None = None
@@ -212,6 +194,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     headers: Headers = ()
     keep_alive: bool = True
     limit_bytes: int = Limits().message_bytes
+    quick_ack: bool = False
+    ca: str | None = None
+    proxy: str | None = None
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -225,13 +210,6 @@ class Outgoing(msgspec.Struct, frozen=True):
     id: int | None = None
     headers: Headers = ()
     opens_session: bool = False
-
-
-class Subscription(msgspec.Struct, frozen=True):
-    """The requests that subscribe, and the notification that acknowledges one that stays open."""
-
-    requests: tuple[tuple[str, Mapping[str, Any]], ...]
-    acknowledged_by: str | None = None
 
 
 class Reply(msgspec.Struct):

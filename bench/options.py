@@ -70,6 +70,8 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-H", "--header", action="append", default=[], help="'Name: value' for each request"
     )
+    verb.add_argument("--ca", help="a file of certificates to trust (https)")
+    verb.add_argument("--proxy", help="an HTTP proxy; none of the environment is used")
     verb.add_argument("--era", type=_commas, default=(), help="stateful,stateless")
     verb.add_argument("--protocol", help="a protocol version, e.g. 2025-06-18")
     verb.add_argument(
@@ -104,6 +106,9 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--session", type=_commas, default=(), help="kept,none (HTTP, stateful)")
     verb.add_argument("--response", type=_commas, default=(), help="json,sse (HTTP)")
     verb.add_argument("--connection", type=_commas, default=(), help="keep-alive,per-call (HTTP)")
+    verb.add_argument(
+        "--ack", type=_commas, default=(), help="delayed,quick: how we acknowledge (HTTP, Linux)"
+    )
     verb.add_argument(
         "--client",
         type=_commas,

@@ -7,7 +7,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.errors import UsageError
-from bench.model import ERAS, VARIANTS, Cell, EraName, Scenario, Server, Transport, Turn
+from bench.model import ERAS, Cell, EraName, Scenario, Server, Transport, Turn
+from bench.variants import VARIANTS
 
 
 def cells(

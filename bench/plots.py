@@ -26,6 +26,7 @@ COLOURS: Mapping[str, str] = {
     "imports": "#cc79a7",
     "serving": "#56b4e9",
     "connect": "#bbbbbb",
+    "tls": "#882255",
     "initialize": "#d55e00",
     "discover": "#e69f00",
     "initialized": "#f0e442",

@@ -18,7 +18,6 @@ from bench.errors import BenchError, UsageError, nearest
 from bench.model import (
     ERAS,
     TRANSPORTS,
-    VARIANTS,
     Cell,
     EraName,
     Limits,
@@ -28,6 +27,7 @@ from bench.model import (
     Turn,
 )
 from bench.scenario import check_variant
+from bench.variants import VARIANTS
 
 QUICK = {"launches": 9, "calls": 20, "warmup": 2}
 OWN = "own"

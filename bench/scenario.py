@@ -13,7 +13,6 @@ from bench.model import (
     ERAS,
     TOOL_CALL,
     TRANSPORTS,
-    VARIANTS,
     EraName,
     HttpRecipe,
     Needs,
@@ -23,6 +22,7 @@ from bench.model import (
     Step,
     Transport,
 )
+from bench.variants import VARIANTS
 
 T = TypeVar("T")
 
@@ -43,6 +43,7 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     connection: tuple[str, ...] = ()
     client: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     capabilities: Mapping[str, Any] = {}
     honour_cache: bool = False

@@ -159,6 +159,10 @@ class SdkSession:
         """One call; a failure is an outcome of its reply."""
         return await self._client.ask(out, limit_s=self._limits.call_s)
 
+    async def renewed(self) -> bool:
+        """Never by us: what the SDK does about a lost session is its own."""
+        return False
+
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow."""
         return await is_lost(reply, self.process, closed=self._client.closed)

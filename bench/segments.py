@@ -48,6 +48,7 @@ SETUP: tuple[Segment, ...] = (
     Segment("imports", "process_up", "imports_done", "until the SDK starts serving", "setup"),
     Segment("serving", "imports_done", "first_read", "until the first request is read", "setup"),
     Segment("connect", "connecting", "connected", "until the connection stands", "setup"),
+    Segment("tls", "connected", "tls_done", "until it is encrypted, both sides shown", "setup"),
     Segment("initialize", "initialize_start", "initialize_received", "the handshake", "setup"),
     Segment("discover", "discover_start", "discover_received", "asking what is there", "setup"),
     Segment("initialized", "initialized_sent", "initialized_done", "accepting the offer", "setup"),

@@ -43,7 +43,10 @@ async def launch(
     try:
         keep_alive = cell.variant.get("connection") != "per-call"
         endpoint = msgspec.structs.replace(
-            live.endpoint, keep_alive=keep_alive, limit_bytes=limits.message_bytes
+            live.endpoint,
+            keep_alive=keep_alive,
+            quick_ack=cell.variant.get("ack") == "quick",
+            limit_bytes=limits.message_bytes,
         )
         wire = await _attached(cell, endpoint, recorder, limits)
         yield Session(server, cell, recorder, wire, live.process, limits)
@@ -175,6 +178,18 @@ class Session:
     async def call(self, ready: Ready) -> Reply:
         """One call; a failure is an outcome of its reply."""
         return await self._asker.ask(ready)
+
+    async def renewed(self) -> bool:
+        """Whether the session was lost, and a new one is open: timed by itself, and counted."""
+        if not self.wire.session_lost:
+            return False
+        recorder = self._recorder
+        self.wire.forget_session()
+        marks, began_ns = dict(recorder.marks), recorder.clock()
+        await opening.open(self._setup)
+        recorder.marks = marks
+        recorder.facts.setdefault("renewal_ns", []).append(recorder.clock() - began_ns)
+        return True
 
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow: the wire is closed, or the process has left."""

@@ -7,7 +7,19 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import by_step, compare, counted, doubts, ledger, patterns, seen, settled, stats, store
+from bench import (
+    by_step,
+    compare,
+    counted,
+    doubts,
+    ledger,
+    outdoors,
+    patterns,
+    seen,
+    settled,
+    stats,
+    store,
+)
 from bench.compare import Compared, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -87,8 +99,16 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
         "client_bound": doubts.client_bound(cell) is not None,
-        "findings": [*patterns.find(_looked_at(cell, side, wire)), *settled.findings(cell)],
-        "warnings": [*doubts.warnings(run, cell), *settled.warnings(cell)],
+        "findings": [
+            *patterns.find(_looked_at(cell, side, wire)),
+            *settled.findings(cell),
+            *outdoors.findings(cell),
+        ],
+        "warnings": [
+            *doubts.warnings(run, cell),
+            *settled.warnings(cell),
+            *outdoors.warnings(cell),
+        ],
     }
 
 

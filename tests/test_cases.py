@@ -11,10 +11,10 @@ import pytest
 from bench import tables
 from bench.errors import COULD_NOT, FINE
 from bench.model import Step
-from bench.wire.connection import connect
 from tests.outside import (
     QUICK,
     Program,
+    connected,
     conversing,
     http_server,
     listening,
@@ -54,7 +54,7 @@ def test_a_start_paid_for_every_call_is_told_apart_from_the_call(program: Progra
 def test_our_client_sends_a_request_in_one_piece_and_without_delay() -> None:
     async def exchange() -> tuple[bytes, int]:
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            connection = await connect("127.0.0.1", port_of(listener), lambda: 0)
+            connection = await connected(port_of(listener), lambda: 0)
             peer, _ = listener.accept()
             with peer:
                 no_delay = connection._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -11,9 +11,10 @@ import pytest
 
 from bench.clients import CLIENTS
 from bench.errors import COULD_NOT, FINE, USAGE
-from bench.model import VARIANTS, Step
+from bench.model import Step
 from bench.report import FORMATS
 from bench.store import Run
+from bench.variants import VARIANTS
 from tests.outside import (
     Listening,
     Program,

@@ -15,11 +15,11 @@ import pytest
 from bench.era import stateful
 from bench.model import Cell, Outgoing, Step, Turn
 from bench.recorder import Recorder
-from bench.wire.connection import connect
 from bench.wire.conversation import Conversation
-from bench.wire.http import Post
+from bench.wire.post import Post
 from tests.outside import (
     Listening,
+    connected,
     conversing,
     http_server,
     listener,
@@ -201,7 +201,7 @@ def test_a_response_that_is_there_is_read_though_the_request_can_not_be_written(
     async def main() -> None:
         recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
         with listener() as server:
-            connection = await connect("127.0.0.1", port_of(server), recorder.clock)
+            connection = await connected(port_of(server), recorder.clock)
             peer, _ = server.accept()
             peer.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\r\ntoo large")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -220,7 +220,7 @@ def test_what_comes_unasked_between_calls_is_no_response_to_the_next() -> None:
     async def main() -> None:
         recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
         with listener() as server:
-            connection = await connect("127.0.0.1", port_of(server), recorder.clock)
+            connection = await connected(port_of(server), recorder.clock)
             peer, _ = server.accept()
             with peer:
                 peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nnot asked for")

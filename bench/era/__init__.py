@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from bench.era import stateful, stateless
-from bench.model import Agreement, EraName, Outgoing, Subscription, Tool
+from bench.era.subscribing import Subscription
+from bench.model import Agreement, EraName, Outgoing, Tool
 
 
 class Era(Protocol):

@@ -7,8 +7,9 @@ from typing import Any
 
 from bench import jsonrpc
 from bench.era import versions
+from bench.era.subscribing import Subscription
 from bench.errors import SetupError
-from bench.model import Agreement, EraName, Headers, Outgoing, Subscription, Tool
+from bench.model import Agreement, EraName, Headers, Outgoing, Tool
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NEWEST = VERSIONS[-1]

@@ -10,8 +10,9 @@ from typing import Any
 from bench import jsonrpc
 from bench.era import versions
 from bench.era.stateful import CLIENT_INFO
+from bench.era.subscribing import Subscription
 from bench.errors import SetupError
-from bench.model import Agreement, EraName, Outgoing, Subscription, Tool
+from bench.model import Agreement, EraName, Outgoing, Tool
 
 VERSIONS = ("2026-07-28",)
 NEWEST = VERSIONS[-1]

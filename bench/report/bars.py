@@ -22,6 +22,7 @@ SETUP_GLYPHS: Mapping[str, str] = {
     "imports": "▒",
     "serving": "▓",
     "connect": "›",
+    "tls": "»",
     "initialize": "█",
     "discover": "█",
     "initialized": "▌",

@@ -13,7 +13,7 @@ from rich.text import Text
 from bench.report.figures import Grid, harmless
 from bench.report.wording import findings, grids, headline, warnings
 
-ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞◌", ".->ux/.><-=+#:%o")
+ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞◌»", ".->ux/.><-=+#:%o}")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
 
 

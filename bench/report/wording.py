@@ -16,6 +16,7 @@ SETUP_ROWS = (
     "imports",
     "serving",
     "connect",
+    "tls",
     "initialize",
     "discover",
     "initialized",

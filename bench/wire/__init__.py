@@ -16,12 +16,14 @@ class Wire(Protocol):
 
     `response_form` is how replies came: `line`, `json` or `sse`; None before the first.
     `closed`: no further exchange can succeed. `closing_cancels`: an exchange given up closes its
-    response stream. `conversation` has the script and the events of the launch.
+    response stream. `session_lost`: the server has forgotten the session. `conversation` has the
+    script and the events of the launch.
     """
 
     response_form: str | None
     closed: bool
     closing_cancels: bool
+    session_lost: bool
     conversation: Conversation
 
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
@@ -32,6 +34,9 @@ class Wire(Protocol):
 
     async def listen(self) -> None:
         """Open a stream for what the server says unasked, where the transport needs one."""
+
+    def forget_session(self) -> None:
+        """Go on without the session that was lost."""
 
     async def close(self) -> None:
         """Say goodbye as the transport does; the server may still be leaving afterwards."""

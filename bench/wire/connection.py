@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import Protocol
+import ssl
+from typing import Any, Protocol
 
 import httptools
 
@@ -36,31 +37,40 @@ class Sink(Protocol):
         """The response will not be complete."""
 
 
-async def connect(host: str, port: int, clock: Clock) -> Connection:
-    """Connect to the first address of `host` that answers; raises OSError where none does."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    resolved_ns = clock()
-    failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in found:
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await loop.sock_connect(sock, address)
-        except OSError as error:
-            sock.close()
-            failure = error
-            continue
-        except asyncio.CancelledError:
-            sock.close()
-            raise
-        return Connection(sock, clock, resolved_ns)
-    raise failure
+class Socket(Protocol):
+    """What is needed of a socket that does not block, plain or encrypted."""
+
+    def fileno(self) -> int:
+        """The descriptor to watch."""
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Write what goes now; BlockingIOError where nothing does."""
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """Read what is there; BlockingIOError where nothing is."""
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        """Set an option of TCP."""
+
+    def getsockopt(self, level: int, option: int) -> int:
+        """Read one."""
+
+    def getsockname(self) -> Any:
+        """Our address and port."""
+
+    def getpeername(self) -> Any:
+        """The other side's."""
+
+    def close(self) -> None:
+        """Give it back."""
 
 
 def reason(error: OSError) -> str:
     """What went wrong, in the system's words; some errors carry an address in their place."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS: {error.reason or error}"
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
@@ -69,15 +79,16 @@ class Connection:
     """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on.
 
     `opened_ns`: when connecting began and was done, until an exchange takes note of it. Without
-    `keep` it is closed at the end of its first response.
+    `keep` it is closed at the end of its first response; with `quick_ack` what it reads is
+    acknowledged at once (Linux forgets that after each read).
     """
 
-    def __init__(self, sock: socket.socket, clock: Clock, resolved_ns: int) -> None:
+    def __init__(self, sock: Socket, clock: Clock) -> None:
         self.local_port: int = sock.getsockname()[1]
         self.address: str = sock.getpeername()[0]
-        self.resolved_ns = resolved_ns
         self.closed = False
         self.keep = True
+        self.quick_ack = False
         self.opened_ns: tuple[int, int] | None = None
         self._sock = sock
         self._clock = clock
@@ -176,6 +187,8 @@ class Connection:
         self._loop.remove_writer(self._sock)
 
     def _readable(self) -> None:
+        if self.quick_ack:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         try:
             chunk = self._sock.recv(READ_BYTES)
         except BlockingIOError:

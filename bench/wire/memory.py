@@ -27,6 +27,7 @@ class MemoryWire:
     """Hands each message to the responder and takes what it answers, at once and in order."""
 
     closing_cancels = False
+    session_lost = False
 
     def __init__(self, respond: Responder, recorder: Recorder) -> None:
         self.response_form: str | None = "line"
@@ -59,6 +60,9 @@ class MemoryWire:
 
     async def listen(self) -> None:
         """Whatever the server says comes the same way."""
+
+    def forget_session(self) -> None:
+        """There is none apart from the connection."""
 
     async def close(self) -> None:
         """There is nothing to end."""

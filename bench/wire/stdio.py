@@ -31,6 +31,7 @@ class StdioWire:
 
     response_form: str | None = "line"
     closing_cancels = False
+    session_lost = False
 
     def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
         assert endpoint.read_fd is not None
@@ -79,6 +80,9 @@ class StdioWire:
 
     async def listen(self) -> None:
         """Whatever the server says comes the same way."""
+
+    def forget_session(self) -> None:
+        """There is none apart from the connection."""
 
     async def close(self) -> None:
         """Close our end of the server's input, which asks it to leave; it may still write."""
