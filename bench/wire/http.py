@@ -78,6 +78,8 @@ class HttpWire:
         if reply.http_status in REDIRECTS and self._moved(post, reply):
             first, (post, reply) = reply, await self._exchanged(out, limit_s)
             reply.sent_ns, reply.wire_requests = first.sent_ns, 2
+            if reply.http_status in REDIRECTS:
+                reply.why += "; a second redirect is not followed"
         if out.opens_session and post.session and 200 <= post.status < 300:
             self._session = post.session.decode("latin-1")
             self._recorder.facts["session"] = True
