@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.prepare import Wish
 
 
-VARIED = ("session", "response", "connection", "ack", "client", "opening")
+VARIED = ("session", "response", "connection", "ack", "client", "opening", "policy")
 AUDIT_ROUNDS = 3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import anyio
@@ -16,7 +16,6 @@ from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
     TOOL_CALL,
-    EraName,
     Limits,
     Phase,
     Placement,
@@ -33,6 +32,7 @@ from bench.store import Writer
 
 SPILL_NS = 400_000_000
 MOST_FLOOR_CALLS = 20
+ONE_PER_CALL = "one-per-call"
 MOST_SILENT = 5  # calls in a row without a reply: the rest would only cost their limits
 FEWEST_TO_DOUBT = 20  # fewer calls are mostly start: they say nothing of who set the pace
 
@@ -162,9 +162,9 @@ class _Launch:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
         silent, lost = 0, False
-        for phase, step in _schedule(self._scenario, self._cell.era):
+        for number, (phase, step) in enumerate(self._schedule()):
             reply = await self._call(session, session.request(step), phase, step)
-            if phase == "first":
+            if number == 0:
                 self._first_call(session, reply)
             lost, was_lost = await session.renewed(), lost
             if lost and was_lost:
@@ -177,6 +177,19 @@ class _Launch:
         share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)
         if self._scenario.calls >= FEWEST_TO_DOUBT:
             self._recorder.facts["client_busy_share"] = round(share, 3)
+
+    def _schedule(self) -> Iterator[tuple[Phase, Step]]:
+        """The first call, the warm-up and the steady calls, asking in turn what the scenario asks.
+
+        Where each call has a start of its own, that call is all there is.
+        """
+        scenario = self._scenario
+        warmup: list[Phase] = ["warmup"]
+        steady: list[Phase] = ["steady"]
+        phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
+        if self._cell.variant.get("policy") == ONE_PER_CALL:
+            phases = steady
+        return zip(phases, itertools.cycle(scenario.asked_in(self._cell.era)), strict=False)
 
     def _first_call(self, session: Client[A], reply: Reply) -> None:
         recorder = self._recorder
@@ -229,14 +242,6 @@ class _Launch:
             options=[word for value in variant.values() for word in options.get(value, ())],
             limit_s=self._job.limits.setup_s,
         )
-
-
-def _schedule(scenario: Scenario, era: EraName) -> list[tuple[Phase, Step]]:
-    """The first call, the warm-up and the steady calls, asking in turn what the scenario asks."""
-    warmup: list[Phase] = ["warmup"]
-    steady: list[Phase] = ["steady"]
-    phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
-    return list(zip(phases, itertools.cycle(scenario.asked_in(era)), strict=False))
 
 
 def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:

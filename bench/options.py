@@ -110,6 +110,12 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
         "--ack", type=_commas, default=(), help="delayed,quick: how we acknowledge (HTTP, Linux)"
     )
     verb.add_argument(
+        "--policy",
+        type=_commas,
+        default=(),
+        help="reuse (a launch makes all its calls), one-per-call (a start for each call)",
+    )
+    verb.add_argument(
         "--client",
         type=_commas,
         default=(),

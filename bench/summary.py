@@ -31,7 +31,8 @@ COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
 SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
-COMPARED_ALONG = {"client": ("first_result", "call")}
+# Where each call has a start of its own there is nothing for a dearer setup to pay off.
+COMPARED_ALONG = {"client": ("first_result", "call"), "policy": ("first_result", "call")}
 
 
 def document(run: Run) -> dict[str, Any]:
@@ -133,6 +134,7 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
         calls=int(made.sum()),
         launches=len(cell.launches),
         own_client=seen.labels(cell)["client"] == "wire",
+        one_per_call=cell.asked["variant"].get("policy") == "one-per-call",
         per_call_connections=cell.asked["variant"].get("connection") == "per-call",
     )
 
