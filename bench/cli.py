@@ -16,6 +16,7 @@ from bench.options import Verb, parser
 if TYPE_CHECKING:
     from bench.model import Limits, Server
     from bench.prepare import Wish
+    from bench.report.figures import Page
 
 
 VARIED = ("session", "response", "connection", "client")
@@ -180,6 +181,15 @@ def _report(options: argparse.Namespace) -> int:
     return FINE
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from bench import versus
+    from bench.report.versus import page
+
+    document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
+    _print(document, page, form=options.form)
+    return versus.code(document)
+
+
 def _trace(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report import trace
@@ -237,17 +247,30 @@ def _wish(options: argparse.Namespace) -> Wish:
 
 
 def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
+    from bench.report.wording import page
+
+    _print(document, page, form="json" if as_json else "terminal")
+
+
+def _print(
+    document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], Page], *, form: str
+) -> None:
+    """A document as JSON, as Markdown, or as this terminal can show it."""
+    if form == "json":
         print(_as_json(document))
         return
     import shutil
 
-    from bench.report import terminal
+    from bench.report import markdown, terminal
 
+    if form == "markdown":
+        print(markdown.printed(page(document), title="mcp-latency"), end="")
+        return
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = shutil.get_terminal_size((160, 24)).columns
     plain = "utf" not in (sys.stdout.encoding or "").lower()
-    print(terminal.render(document, width=width, colour=colour, plain=plain), end="")
+    text = terminal.printed(page(document), width=width, colour=colour, plain=plain)
+    print(text, end="")
 
 
 def _say(
@@ -267,6 +290,7 @@ VERBS: Mapping[str, Verb] = {
     "run": _run,
     "report": _report,
     "trace": _trace,
+    "compare": _compare,
     "list": _list,
     "doctor": _doctor,
 }

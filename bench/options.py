@@ -144,6 +144,24 @@ def _add_trace(verbs: Any) -> argparse.ArgumentParser:
     return verb
 
 
+def _add_compare(verbs: Any) -> argparse.ArgumentParser:
+    verb = _verb(
+        verbs,
+        "compare",
+        "two stored runs, or two values of one axis of one run",
+        words="BASE HEAD [options] | RUN --axis AXIS",
+    )
+    verb.add_argument("base", type=Path, help="a results folder")
+    verb.add_argument("head", type=Path, nargs="?", help="the results folder that came later")
+    verb.add_argument("--axis", help="what is varied on purpose: era, transport, client, server …")
+    verb.add_argument(
+        "--force", action="store_true", help="a verdict though host, client or conditions differ"
+    )
+    verb.add_argument("--format", choices=("terminal", "markdown"), default="terminal", dest="form")
+    verb.add_argument("--json", action="store_const", const="json", dest="form", help="as JSON")
+    return verb
+
+
 def _add_list(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(verbs, "list", "the scenarios and servers known here")
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
@@ -197,6 +215,7 @@ VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "run": _add_run,
     "report": _add_report,
     "trace": _add_trace,
+    "compare": _add_compare,
     "list": _add_list,
     "doctor": _add_doctor,
 }

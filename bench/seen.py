@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench import segments, stats, tables
-from bench.compare import Sample
+from bench.comparison import Sample
 from bench.era import era_of_version
 from bench.segments import MISSING, Stamps
 from bench.store import Run
@@ -152,3 +152,11 @@ def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sa
     there = values != MISSING
     if there.any():
         yield name, Sample(values[there], rounds[there])
+
+
+def server(cell: Seen) -> str:
+    """Who the server says it is, name and version; empty where it does not."""
+    known: Mapping[str, Any] = next(
+        (d["facts"]["server_info"] for d in cell.details if "server_info" in d["facts"]), {}
+    )
+    return " ".join(str(known[key]) for key in ("name", "version") if known.get(key))

@@ -25,7 +25,9 @@ LAYERS = {
     "stats": 1,
     "segments": 2,
     "plan": 2,
-    "compare": 2,
+    "comparison": 2,
+    "fingerprint": 2,
+    "unpaired": 2,
     "target": 2,
     "catalog": 3,
     "host": 3,
@@ -45,6 +47,7 @@ LAYERS = {
     "seen": 5,
     "doubts": 6,
     "summary": 7,
+    "versus": 8,
     "frames": 8,
     "plots": 9,
     "session": 5,
@@ -71,8 +74,10 @@ PURE = (
     "stats",
     "segments",
     "plan",
-    "compare",
+    "comparison",
     "reported",
+    "fingerprint",
+    "unpaired",
 )
 RIM = {"os", "socket", "subprocess", "asyncio", "time", "pathlib", "anyio", "io", "shutil"}
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.report.figures import Grid
-from bench.report.wording import findings, grids, headline, warnings
+from bench.report.figures import Grid, Page
+from bench.report.wording import page
 
 ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞", ".->ux/.><-=+#:%")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
@@ -20,7 +20,12 @@ STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yel
 def render(
     document: Mapping[str, Any], *, width: int = 160, colour: bool = False, plain: bool = False
 ) -> str:
-    """The whole report as text of at most `width` columns; `plain` for ASCII terminals."""
+    """The whole report of a run as text of at most `width` columns; `plain` for ASCII."""
+    return printed(page(document), width=width, colour=colour, plain=plain)
+
+
+def printed(page: Page, *, width: int = 160, colour: bool = False, plain: bool = False) -> str:
+    """A page as text of at most `width` columns; `plain` for ASCII terminals."""
     target = io.StringIO()
     console = Console(
         file=target,
@@ -29,16 +34,16 @@ def render(
         no_color=not colour,
         highlight=False,
     )
-    console.print(Text(headline(document), style="bold"), soft_wrap=True)
-    for grid in grids(document):
+    console.print(Text(page.headline, style="bold"), soft_wrap=True)
+    for grid in page.grids:
         console.print()
         console.print(Text(grid.title, style="bold"), soft_wrap=True)
         console.print(_table(grid))
         for note in grid.notes:
             console.print(Text(f"  {note}"), soft_wrap=True)
-    for each in findings(document):
+    for each in page.findings:
         console.print(Text(f"→ {each}", style="cyan"), soft_wrap=True)
-    for each in warnings(document):
+    for each in page.doubts:
         console.print(Text(f"! {each}", style="yellow"), soft_wrap=True)
     text = target.getvalue()
     return text.translate(ASCII) if plain else text
