@@ -60,6 +60,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _run(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report.progress import watcher
+    from bench.report.wording import page
 
     if options.config is not None and options.server is None:
         _refuse_beside_audit(options)
@@ -67,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _show(measured.document, as_json=options.json)
+        _print(measured.document, page, form="json" if options.json else "terminal")
     for name, error in measured.failed.items():
         print(f"mcp-latency: {name}: {error}", file=sys.stderr)
     print(measured.path, file=sys.stderr)
@@ -169,6 +170,7 @@ def _believed(cell: Mapping[str, Any]) -> bool:
 def _report(options: argparse.Namespace) -> int:
     from bench import store, summary
     from bench.report import FORMATS
+    from bench.report.wording import page
 
     document = summary.document(store.read(options.run))
     if options.out is not None:
@@ -177,7 +179,7 @@ def _report(options: argparse.Namespace) -> int:
     elif options.form == "markdown":
         print(FORMATS["markdown"](document), end="")
     else:
-        _show(document, as_json=options.form == "json")
+        _print(document, page, form=options.form)
     return FINE
 
 
@@ -188,6 +190,19 @@ def _compare(options: argparse.Namespace) -> int:
     document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
     _print(document, page, form=options.form)
     return versus.code(document)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from bench import history
+    from bench.report.history import PAGES
+
+    document, code = history.ACTIONS[options.action](options)
+    _print(document, PAGES[options.action], form=options.form)
+    if vars(options).get("out") is not None:
+        from bench.plots.history import save
+
+        save(document, options.out)
+    return code
 
 
 def _trace(options: argparse.Namespace) -> int:
@@ -246,12 +261,6 @@ def _wish(options: argparse.Namespace) -> Wish:
     )
 
 
-def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
-    from bench.report.wording import page
-
-    _print(document, page, form="json" if as_json else "terminal")
-
-
 def _print(
     document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], Page], *, form: str
 ) -> None:
@@ -259,18 +268,12 @@ def _print(
     if form == "json":
         print(_as_json(document))
         return
-    import shutil
-
     from bench.report import markdown, terminal
 
     if form == "markdown":
         print(markdown.printed(page(document), title="mcp-latency"), end="")
-        return
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    width = shutil.get_terminal_size((160, 24)).columns
-    plain = "utf" not in (sys.stdout.encoding or "").lower()
-    text = terminal.printed(page(document), width=width, colour=colour, plain=plain)
-    print(text, end="")
+    else:
+        print(terminal.fitted(page(document), sys.stdout, os.environ), end="")
 
 
 def _say(
@@ -291,6 +294,7 @@ VERBS: Mapping[str, Verb] = {
     "report": _report,
     "trace": _trace,
     "compare": _compare,
+    "history": _history,
     "list": _list,
     "doctor": _doctor,
 }

@@ -162,6 +162,28 @@ def _add_compare(verbs: Any) -> argparse.ArgumentParser:
     return verb
 
 
+def _add_history(verbs: Any) -> argparse.ArgumentParser:
+    verb = _verb(verbs, "history", "runs over commits: add one, check for steps, show them all")
+    actions = verb.add_subparsers(title="actions", required=True, metavar="ACTION", dest="action")
+    add = _verb(actions, "add", "append the lines of a run to the history")
+    add.add_argument("run", type=Path, help="a results folder")
+    add.add_argument("--commit", help="what was measured; otherwise the commit checked out here")
+    check = _verb(actions, "check", "a verdict on the newest run against its history")
+    show = _verb(actions, "show", "every series, as text and as a picture")
+    show.add_argument("-o", "--out", type=Path, help="a picture of the calls (.png, .svg, .pdf)")
+    for action in (check, show):
+        action.add_argument("--cell", help="only this one")
+        action.add_argument("--since", help="a commit: the levels before it are accepted")
+    for action in (add, check, show):
+        action.add_argument(
+            "--file", type=Path, default=Path("results/history.jsonl"), help="the history"
+        )
+        action.add_argument(
+            "--json", action="store_const", const="json", default="terminal", dest="form"
+        )
+    return verb
+
+
 def _add_list(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(verbs, "list", "the scenarios and servers known here")
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
@@ -216,6 +238,7 @@ VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "report": _add_report,
     "trace": _add_trace,
     "compare": _add_compare,
+    "history": _add_history,
     "list": _add_list,
     "doctor": _add_doctor,
 }

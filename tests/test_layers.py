@@ -48,6 +48,7 @@ LAYERS = {
     "doubts": 6,
     "summary": 7,
     "versus": 8,
+    "history": 8,
     "frames": 8,
     "plots": 9,
     "session": 5,

@@ -23,7 +23,7 @@ class Page(NamedTuple):
     """What a report says, for every format: a headline, tables, findings and doubts."""
 
     headline: str
-    grids: Sequence[Grid]
+    grids: Sequence[Grid] = ()
     findings: Sequence[str] = ()
     doubts: Sequence[str] = ()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +14,7 @@ from rich.text import Text
 from bench.report.figures import Grid, Page
 from bench.report.wording import page
 
-ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞", ".->ux/.><-=+#:%")
+ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞▁▂▃▄▅▆▇│", ".->ux/.><-=+#:%_.,-=+*|")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
 
 
@@ -22,6 +23,14 @@ def render(
 ) -> str:
     """The whole report of a run as text of at most `width` columns; `plain` for ASCII."""
     return printed(page(document), width=width, colour=colour, plain=plain)
+
+
+def fitted(page: Page, out: TextIO, environment: Mapping[str, str]) -> str:
+    """A page as the terminal, or whatever else, at the end of `out` can show it."""
+    colour = out.isatty() and "NO_COLOR" not in environment
+    width = shutil.get_terminal_size((160, 24)).columns
+    plain = "utf" not in (out.encoding or "").lower()
+    return printed(page, width=width, colour=colour, plain=plain)
 
 
 def printed(page: Page, *, width: int = 160, colour: bool = False, plain: bool = False) -> str:
