@@ -43,12 +43,12 @@ def test_a_clean_series_alarms_in_one_of_a_hundred_at_most(points: int) -> None:
     assert _kinds(lambda random: _clean(random, points))["None"] >= 0.99 * TIMES
 
 
-def test_of_a_hundred_clean_series_at_once_five_in_a_hundred_sets_alarm_at_most() -> None:
+def test_a_hundred_clean_series_at_once_alarm_in_five_of_a_hundred_at_most() -> None:
     random = np.random.default_rng(21)
     alarms = sum(
-        any(look(_values(_clean(random)), judged=100).kind for _ in range(100)) for _ in range(20)
+        any(look(_values(_clean(random)), judged=100).kind for _ in range(100)) for _ in range(100)
     )
-    assert alarms <= 1
+    assert alarms <= 5
 
 
 @pytest.mark.parametrize("points", [10, 15, 30, 45])
