@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
-import random
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
-import msgspec
 
-from bench import assertions, blocks, catalog, checkout, gate, host, prepare, seen, store, summary
-from bench import target as targets
+from bench import (
+    assertions,
+    blocks,
+    certificate,
+    gate,
+    redact,
+    seen,
+    sides,
+    store,
+    summary,
+)
 from bench.assertions import Assertion
 from bench.blocks import Pair
-from bench.drive import Job, Watcher
-from bench.errors import BenchError, UsageError
+from bench.drive import Watcher
+from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, SLOWER, BenchError, UsageError
 from bench.gate import Metric, Rule
 from bench.measure import loop_options, meta
-from bench.model import ERAS, TRANSPORTS, Cell, Scenario, Server
+from bench.model import Limits
 from bench.prepare import Prepared, Wish
 from bench.runner import undisturbed
 
-SIDES = ("base", "head")
-GIT = "git:"
 MOST_LOST = 0.2  # of all blocks; more, and what is left is no fair sample
 BLOCKS, MAX_BLOCKS, QUICK_BLOCKS = 20, 60, 8
-CALLS, QUICK_CALLS, WARMUP = 60, 30, 5
 
 
 class Question(NamedTuple):
@@ -59,20 +63,76 @@ class Blocks(NamedTuple):
     status: str
     made: int
     lost: Sequence[str]
+    doubts: Sequence[str]
+
+
+def asked(options: argparse.Namespace) -> Question:
+    """The options of `ab` as a question; UsageError where they contradict each other."""
+    blocks = options.blocks or (QUICK_BLOCKS if options.quick else BLOCKS)
+    most = options.max_blocks or (blocks if options.quick else max(blocks, MAX_BLOCKS))
+    if most < blocks:
+        raise UsageError(f"--max-blocks {most} is less than --blocks {blocks}")
+    return Question(
+        options.base,
+        options.head,
+        wished(options),
+        blocks=blocks,
+        max_blocks=most,
+        min_effect=options.min_effect,
+        setup=options.setup,
+        holds=[assertions.read(text) for text in options.asserted],
+    )
+
+
+def wished(options: argparse.Namespace) -> Wish:
+    """What `ab` and `aa` have in common with `run`."""
+    return Wish(
+        transport=options.transport,
+        era=options.era,
+        protocol=options.protocol,
+        tool=options.tool,
+        arguments=options.args,
+        calls=options.calls,
+        warmup=options.warmup,
+        quick=options.quick,
+        seed=options.seed,
+        pin=options.pin,
+        probe=options.probe,
+        limits=Limits(call_s=options.timeout, setup_s=options.setup_timeout),
+    )
+
+
+def code(document: Mapping[str, Any]) -> int:
+    """The exit code: interrupted, invalid, slower or a failed assertion, cannot tell, fine."""
+    held = [each["ok"] for each in document["assertions"]]
+    if document["status"] == "interrupted":
+        return INTERRUPTED
+    if not document["valid"]:
+        return INVALID
+    if document["verdict"] == "slower" or False in held:
+        return SLOWER
+    if document["verdict"] == "cannot tell" or None in held:
+        return COULD_NOT
+    return FINE
 
 
 def compare(question: Question, out: Path, watcher: Watcher) -> dict[str, Any]:
     """Measure both and decide; the document of `ab --json`, also kept as verdict.json."""
-    with contextlib.ExitStack() as stack:
-        servers = [
-            stack.enter_context(_server(text, question.setup))
-            for text in (question.base, question.head)
-        ]
-        prepared = anyio.run(_prepared, servers, question.wish, backend_options=loop_options())
-        done = measured(prepared, question, out, watcher)
-    document = _document(question, prepared, done)
+    done = paired(question, out, watcher)
+    document = _document(question, done)
     store.write_verdict(done.path, document)
     return document
+
+
+def paired(question: Question, out: Path, watcher: Watcher) -> Blocks:
+    """Both servers made ready, and measured until the rule has enough."""
+    with contextlib.ExitStack() as stack:
+        servers = [
+            stack.enter_context(sides.server(text, question.setup))
+            for text in (question.base, question.head)
+        ]
+        prepared = anyio.run(sides.prepared, servers, question.wish, backend_options=loop_options())
+        return measured(prepared, question, out, watcher)
 
 
 def measured(prepared: Prepared, question: Question, out: Path, watcher: Watcher) -> Blocks:
@@ -111,7 +171,8 @@ def measured(prepared: Prepared, question: Question, out: Path, watcher: Watcher
         writer.close("incomplete")
         raise _first(group) from None
     writer.close(status)
-    return Blocks(path, made or decided(path, question.rule), status, count, lost)
+    doubts = list(sides.differences(prepared.job.servers))
+    return Blocks(path, made or decided(path, question.rule), status, count, lost, doubts)
 
 
 def decided(path: Path, rule: Rule) -> tuple[Metric, ...]:
@@ -121,81 +182,7 @@ def decided(path: Path, rule: Rule) -> tuple[Metric, ...]:
     return gate.decide(base, head, rule)
 
 
-@contextlib.contextmanager
-def _server(text: str, setup: str | None) -> Iterator[Server]:
-    """The server that one string names; a revision is checked out for as long."""
-    if text.startswith(GIT):
-        revision, dashes, command = text.removeprefix(GIT).partition(" -- ")
-        if not dashes or not command.strip():
-            raise UsageError(f"\"{text}\": say it as 'git:REVISION -- COMMAND ARG…'")
-        with checkout.worktree(revision.strip(), setup) as folder:
-            yield msgspec.structs.replace(
-                targets.from_command(shlex.split(command)), cwd=str(folder)
-            )
-        return
-    if text.startswith(("http://", "https://")):
-        yield targets.from_url(text)
-    elif text in catalog.recipe_files():
-        yield catalog.server(text)
-    else:
-        yield targets.from_command(shlex.split(text))
-
-
-async def _prepared(servers: Sequence[Server], wish: Wish) -> Prepared:
-    """One cell a side, on the first transport and era that both have, asked the same."""
-    transport = _shared("transport", wish.transport or TRANSPORTS, [s.transports for s in servers])
-    scenario = await _scenario(servers, wish)
-    era = _shared("era", wish.era or ERAS, [scenario.era, *(s.eras for s in servers)])
-    probe = "off" if wish.probe == "off" else "on"
-    named = {
-        side: msgspec.structs.replace(server, name=side)
-        for side, server in zip(SIDES, servers, strict=True)
-    }
-    cells = [
-        Cell(
-            name=f"{scenario.name}/{side}/{transport}/{era}",
-            scenario=scenario.name,
-            server=side,
-            transport=transport,
-            era=era,
-            variant={"probe": probe},
-            protocol_version=wish.protocol,
-            capabilities=scenario.capabilities,
-        )
-        for side in SIDES
-    ]
-    job = Job(
-        scenarios={scenario.name: scenario},
-        servers=named,
-        limits=wish.limits,
-        placement=host.placement(wish.pin),
-        words={side: prepare.words_of(server) for side, server in zip(SIDES, servers, strict=True)},
-    )
-    seed = random.SystemRandom().randrange(1, 1_000_000) if wish.seed is None else wish.seed
-    return Prepared(scenario.name, cells, (), job, seed)
-
-
-async def _scenario(servers: Sequence[Server], wish: Wish) -> Scenario:
-    """The scenario of a server that both sides are, else what the base can be asked."""
-    names = {server.name for server in servers if server.folder is not None}
-    known = names.pop() if len(names) == 1 else None
-    if known in catalog.scenario_files() and wish.tool is None:
-        scenario = catalog.scenario(known or "")
-    else:
-        scenario = await prepare.explore(servers[0], wish)
-    calls = wish.calls or (QUICK_CALLS if wish.quick else CALLS)
-    warmup = WARMUP if wish.warmup is None else wish.warmup
-    return msgspec.structs.replace(scenario, calls=calls, warmup=warmup, variants={})
-
-
-def _shared(what: str, wanted: Sequence[str], sides: Sequence[Sequence[str]]) -> Any:
-    for value in wanted:
-        if all(value in side for side in sides):
-            return value
-    raise UsageError(f"base and head have no {what} in common; try: --{what}")
-
-
-def _document(question: Question, prepared: Prepared, done: Blocks) -> dict[str, Any]:
+def _document(question: Question, done: Blocks) -> dict[str, Any]:
     run = store.read(done.path)
     whole = summary.document(run)
     head = whole["cells"][1]
@@ -206,29 +193,29 @@ def _document(question: Question, prepared: Prepared, done: Blocks) -> dict[str,
         "run": done.path.name,
         "path": str(done.path),
         "status": done.status,
-        "base": question.base,
-        "head": question.head,
+        "base": _said(question.base),
+        "head": _said(question.head),
         "cell": head["cell"],
         "blocks_made": done.made,
         "blocks_lost": len(done.lost),
         "valid": _valid(whole["cells"]),
         "assertions": held,
-        "seed": prepared.seed,
-        "warnings": [*_differences(prepared.job.servers), *(line for line in done.lost[:1])],
+        "seed": run.meta["seed"],
+        "machine": certificate.quoted(run.meta["host"], done.path.parent),
+        "warnings": [*done.doubts, *done.lost[:1]],
     }
+
+
+def _said(text: str) -> str:
+    """A target as it may be shown: without what an address or an option keeps secret."""
+    if text.startswith(("http://", "https://")):
+        return redact.url(text)
+    return " ".join(redact.words(text.split()))
 
 
 def _valid(cells: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the calls of both sides did what was asked; a failure that is quick is no success."""
     return all(cell["calls"] and not cell["failed_calls"] for cell in cells)
-
-
-def _differences(servers: Mapping[str, Server]) -> Iterator[str]:
-    if (
-        len({server.http is not None and not server.http.command for server in servers.values()})
-        > 1
-    ):
-        yield "one side runs already and the other is started for each block: setups do not compare"
 
 
 def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:

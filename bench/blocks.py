@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from bench.drive import Job, Launched, Watcher, launched
-from bench.model import Cell, Turn
+from bench.model import Cell, Phase, Step, Turn
 from bench.store import Writer
+
+Schedule: TypeAlias = Iterator[tuple[Phase, Step]]
 
 
 class Pair(NamedTuple):
@@ -35,14 +37,21 @@ async def block(
     """
     first, second = (Turn(cell, 2 * number + at, number) for at, cell in enumerate(order))
     watcher.launching(first, 2 * number, 2 * number + 2)
-    async with (
-        launched(first, job, writer, watcher) as one,
-        launched(second, job, writer, watcher) as other,
-    ):
-        await _interleaved([one, other], random.Random(seed * 1_000_003 + number))
+    async with launched(first, job, writer, watcher) as one:
+        due = await _first_call(one)
+        async with launched(second, job, writer, watcher) as other:
+            sides = [(one, due), (other, await _first_call(other))]
+            await _interleaved(sides, random.Random(seed * 1_000_003 + number))
 
 
-async def _interleaved(sides: Sequence[Launched], shuffler: random.Random) -> None:
-    for steps in zip(*(side.schedule() for side in sides), strict=True):
+async def _first_call(side: Launched) -> Schedule:
+    """At once: the way to a first result shall not contain the other side's start."""
+    due = side.schedule()
+    await side.call(*next(due))
+    return due
+
+
+async def _interleaved(sides: Sequence[tuple[Launched, Schedule]], shuffler: random.Random) -> None:
+    for steps in zip(*(due for _, due in sides), strict=True):
         for at in shuffler.sample(range(len(sides)), len(sides)):
-            await sides[at].call(*steps[at])
+            await sides[at][0].call(*steps[at])

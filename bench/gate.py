@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import stats
-from bench.compare import Sample
+from bench import power, stats
+from bench.comparison import Sample
 from bench.stats import Shift, Verdict
 
 GATED: tuple[tuple[str, float], ...] = (
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     """
 
     min_effect: float = 0.02
-    level: float = 0.05
+    level: float = 0.01
     looks: int = 1
 
     @property
@@ -100,6 +100,18 @@ def log_ratios(base: Sample, head: Sample, q: float) -> NDArray[np.float64]:
     )
 
 
+def table(base: Samples, head: Samples, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
+    """The log ratios of each metric, for the blocks that all of them have."""
+    of_name = {name: q for q, name in NAMES.items()}
+    found = []
+    for metric in metrics:
+        sides = (base[metric.segment], head[metric.segment])
+        ours, theirs = (_quantiles(side, of_name[metric.quantile]) for side in sides)
+        found.append({b: math.log(theirs[b] / ours[b]) for b in ours if theirs.get(b, 0) > 0})
+    both = sorted(set.intersection(*(set(each) for each in found))) if found else []
+    return [np.array([each[b] for b in both]) for each in found]
+
+
 def document(metrics: Sequence[Metric], rule: Rule) -> dict[str, Any]:
     """The decision as `ab --json` has it, but for what ran."""
     calls = next((m.noise_percent for m in metrics if m[:2] == ("call", "p50")), None)
@@ -120,7 +132,8 @@ def _metric(
     segment, q, ratios = row
     said = stats.verdict(shift, p, min_effect=rule.min_effect, level=rule.per_look)
     alone = rule.per_look / count  # what the first of so many needs to pass (Holm)
-    wanted = stats.blocks_wanted(ratios, rule.min_effect, level=alone)
+    seen = power.detectable(ratios, level=alone)  # less than what matters is forgiven
+    wanted = power.blocks_wanted(ratios, rule.min_effect, level=alone)
     return Metric(
         segment,
         NAMES[q],
@@ -128,8 +141,8 @@ def _metric(
         p,
         said,
         len(ratios),
-        stats.detectable(ratios, level=alone),
-        100 * stats.noise(ratios),
+        seen if seen is None else max(seen, 100 * rule.min_effect),
+        100 * power.noise(ratios),
         max(wanted, len(ratios) + 1) if said == "cannot tell" else None,
     )
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import stats
-from bench.compare import Sample
+from bench.comparison import Sample
 
 DELAYED_ACK_NS = (38_000_000, 48_000_000)  # Linux: TCP_DELACK_MIN is 40 ms
 MUCH, FAR_NS = 5, 5_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.report.figures import NONE, Grid, milliseconds, percent, shown
+from bench.report.figures import NONE, Grid, Page, milliseconds, percent, shown
 
 VERDICTS: Mapping[str, str] = {
     "slower": "SLOWER",
@@ -13,6 +13,20 @@ VERDICTS: Mapping[str, str] = {
     "same": "same",
     "cannot tell": "cannot tell",
 }
+
+
+def page(document: Mapping[str, Any]) -> Page:
+    """The whole of `ab`."""
+    doubts = [shown(each) for each in document["warnings"]]
+    if not document["valid"]:
+        doubts.append("calls failed, so this decides nothing; try: trace, which shows what is said")
+    return Page(headline(document), tuple(grids(document)), (), tuple(doubts))
+
+
+def certificate(document: Mapping[str, Any]) -> Page:
+    """The whole of `aa`."""
+    title = f"{shown(document['host_class'])}: what this machine can tell apart"
+    return Page(title, tuple(certificate_grids(document)), (), ())
 
 
 def headline(document: Mapping[str, Any]) -> str:
@@ -78,8 +92,9 @@ def certificate_grids(document: Mapping[str, Any]) -> Iterator[Grid]:
         head,
         rows,
         [
-            f"false alarms: of {document['comparisons']:,} comparisons of {document['per_comparison']} "
-            "blocks drawn from these, either side being base by the toss of a coin",
+            f"false alarms: of {document['comparisons']:,} comparisons of "
+            f"{document['per_comparison']} blocks drawn from these, either side being base by the "
+            "toss of a coin",
             f"any figure of a comparison: {document['suite_percent']:.2f} % "
             f"({document['suite_low_percent']:.2f} to {document['suite_high_percent']:.2f} %)",
         ],
@@ -116,4 +131,3 @@ def _interval(metric: Mapping[str, Any]) -> str:
 
 def _percent(value: float | None) -> str:
     return NONE if value is None else f"{value:.1f} %"
-
