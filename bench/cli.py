@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bench import output
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
 from bench.options import Verb, parser
 
 if TYPE_CHECKING:
     from bench.model import Limits, Server
     from bench.prepare import Wish
-    from bench.report.figures import Page
 
 
-VARIED = ("session", "response", "connection", "client")
+VARIED = ("session", "response", "connection", "ack", "client", "opening")
 AUDIT_ROUNDS = 3
 
 
@@ -39,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        print(f"mcp-latency: {error}", file=sys.stderr)
+        output.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,9 +67,9 @@ def _run(options: argparse.Namespace) -> int:
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _print(measured.document, page, form="json" if options.json else "terminal")
+        output.show(measured.document, page, form="json" if options.json else "terminal")
     for name, error in measured.failed.items():
-        print(f"mcp-latency: {name}: {error}", file=sys.stderr)
+        output.complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
@@ -86,7 +85,7 @@ def _audit(options: argparse.Namespace) -> int:
         rounds=options.launches or AUDIT_ROUNDS,
         limits=_limits(options),
     )
-    _say(document, startup.render, as_json=options.json)
+    output.say(document, startup.render, as_json=options.json)
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
@@ -100,6 +99,7 @@ def _refuse_beside_audit(options: argparse.Namespace) -> None:
         "--transport": options.transport,
         "--tool": options.tool,
         "--client": options.client,
+        "--opening": options.opening,
     }
     for word, given in unfit.items():
         if given:
@@ -142,14 +142,17 @@ def _target(options: argparse.Namespace) -> Server | None:
         return config.choose(_listed(options), options.server, file=str(options.config))
     if options.url:
         headers = tuple(target.header(text) for text in options.header)
-        return target.from_url(options.url, headers)
+        return target.from_url(options.url, headers, ca=options.ca, proxy=options.proxy)
     return None
 
 
 def _limits(options: argparse.Namespace) -> Limits:
     from bench.model import Limits
 
-    return Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    usual = Limits(call_s=options.timeout, setup_s=options.setup_timeout)
+    if options.max_message is None:
+        return usual
+    return Limits(usual.call_s, usual.setup_s, options.max_message)
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
@@ -174,12 +177,12 @@ def _report(options: argparse.Namespace) -> int:
 
     document = summary.document(store.read(options.run))
     if options.out is not None:
-        form = FORMATS.get(options.form, _as_json)
+        form = FORMATS.get(options.form, output.json_text)
         options.out.write_text(form(document), "utf-8")
     elif options.form == "markdown":
         print(FORMATS["markdown"](document), end="")
     else:
-        _print(document, page, form=options.form)
+        output.show(document, page, form=options.form)
     return FINE
 
 
@@ -188,7 +191,7 @@ def _compare(options: argparse.Namespace) -> int:
     from bench.report.versus import page
 
     document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
-    _print(document, page, form=options.form)
+    output.show(document, page, form=options.form)
     return versus.code(document)
 
 
@@ -197,7 +200,7 @@ def _history(options: argparse.Namespace) -> int:
     from bench.report.history import PAGES
 
     document, code = history.ACTIONS[options.action](options)
-    _print(document, PAGES[options.action], form=options.form)
+    output.show(document, PAGES[options.action], form=options.form)
     if vars(options).get("out") is not None:
         from bench.plots.history import save
 
@@ -206,14 +209,17 @@ def _history(options: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from bench import measure
+    from bench import tracing
     from bench.report import trace
 
-    traced = measure.trace(_wish(options), options.run, options.cell)
+    traced = tracing.trace(_wish(options), options.run, options.cell)
     if options.json:
-        print(_as_json(trace.document(traced.messages, traced.error)))
+        print(output.json_text(trace.document(traced)))
     else:
-        print(trace.render(traced.messages, full=options.full, error=traced.error), end="")
+        print(trace.render(traced, full=options.full), end="")
+    if options.save is not None:
+        tracing.save(traced, options.save)
+        print(options.save, file=sys.stderr)
     return COULD_NOT if traced.error else FINE
 
 
@@ -221,7 +227,7 @@ def _list(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report import listing
 
-    _say(measure.known(), listing.render, as_json=options.json)
+    output.say(measure.known(), listing.render, as_json=options.json)
     return FINE
 
 
@@ -231,7 +237,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from bench.report import health
 
     document = doctor.run(loop_options())
-    _say(document, health.render, as_json=options.json)
+    output.say(document, health.render, as_json=options.json)
     return FINE
 
 
@@ -259,34 +265,6 @@ def _wish(options: argparse.Namespace) -> Wish:
         spans=given.get("spans", False),
         limits=_limits(options),
     )
-
-
-def _print(
-    document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], Page], *, form: str
-) -> None:
-    """A document as JSON, as Markdown, or as this terminal can show it."""
-    if form == "json":
-        print(_as_json(document))
-        return
-    from bench.report import markdown, terminal
-
-    if form == "markdown":
-        print(markdown.printed(page(document), title="mcp-latency"), end="")
-    else:
-        print(terminal.fitted(page(document), sys.stdout, os.environ), end="")
-
-
-def _say(
-    document: Mapping[str, Any],
-    render: Callable[[Mapping[str, Any]], str],
-    *,
-    as_json: bool,
-) -> None:
-    print(f"{_as_json(document)}\n" if as_json else render(document), end="")
-
-
-def _as_json(document: object) -> str:
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
 
 
 VERBS: Mapping[str, Verb] = {

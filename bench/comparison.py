@@ -14,6 +14,7 @@ from bench import stats
 from bench.stats import Shift, Verdict
 
 FEWEST_ROUNDS = 6
+NOTHING: NDArray[np.int64] = np.array([], np.int64)
 SHOWN: tuple[Verdict, ...] = ("slower", "faster")
 # What cannot but differ along an axis: it is the axis, seen from another side.
 IMPLIED: Mapping[str, tuple[str, ...]] = {
@@ -23,10 +24,14 @@ IMPLIED: Mapping[str, tuple[str, ...]] = {
 
 
 class Sample(NamedTuple):
-    """All readings of one segment in one cell, ns; `round` groups them by launch round."""
+    """All readings of one segment in one cell, ns; `round` groups them by launch round.
+
+    `over`: those of which is known only that they would have been longer, ns: censored ones.
+    """
 
     values: NDArray[np.int64]
     round: NDArray[np.int64]
+    over: NDArray[np.int64] = NOTHING
 
 
 class Side(NamedTuple):

@@ -11,16 +11,19 @@ from typing import NamedTuple, Protocol
 import anyio
 
 from bench import inside, probe
+from bench.cache import Shelf
 from bench.clients import CLIENTS, DEFAULT, A, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
+    TOOL_CALL,
+    EraName,
     Limits,
     Phase,
     Placement,
     Reply,
     Scenario,
     Server,
-    ToolCall,
+    Step,
     Turn,
 )
 from bench.process import Environment
@@ -45,7 +48,7 @@ class Watcher(Protocol):
 
 
 class Job(NamedTuple):
-    """All that a run needs beside its plan."""
+    """All that a run needs beside its plan; `shelves` by cell, where cache hints are honoured."""
 
     scenarios: Mapping[str, Scenario]
     servers: Mapping[str, Server]
@@ -54,6 +57,7 @@ class Job(NamedTuple):
     words: Mapping[str, Mapping[str, str]]
     clock: Clock = SYSTEM_CLOCK
     spans: bool = False
+    shelves: Mapping[str, Shelf] = {}
 
 
 async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
@@ -68,7 +72,7 @@ async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
     gc.disable()
     try:
         await one.run()
-        outcome = "ok"
+        outcome = "timeout" if "unlisted" in recorder.facts else "ok"
     except* BenchError as group:
         error = _first(group)
         outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
@@ -116,9 +120,13 @@ class _Launch:
             ) as session:
                 if self._spans is not None:
                     session.trace(self._spans.traceparent)
+                if self._cell.name in self._job.shelves:
+                    session.honour(self._job.shelves[self._cell.name])
+                session.follow(self._scenario)
                 await session.open()
-                await session.prepare([asked.tool for asked in self._scenario.call])
-                self._recorder.mark("ready")
+                await session.prepare(self._scenario)
+                if "unlisted" not in self._recorder.facts:
+                    self._recorder.mark("ready")
                 await self._calls(session)
                 await self._floor(session)
                 if self._spans is not None:
@@ -153,13 +161,16 @@ class _Launch:
     async def _calls(self, session: Client[A]) -> None:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
-        silent = 0
-        for phase, asked in _schedule(self._scenario):
-            out = session.request(asked.tool, asked.arguments)
-            reply = await self._call(session, out, phase, asked.tool)
+        silent, lost = 0, False
+        for phase, step in _schedule(self._scenario, self._cell.era):
+            reply = await self._call(session, session.request(step), phase, step)
             if phase == "first":
                 self._first_call(session, reply)
-            silent = silent + 1 if reply.received_ns is None else 0
+            lost, was_lost = await session.renewed(), lost
+            if lost and was_lost:
+                raise LaunchEnded("the session was lost twice in a row")
+            given_up = reply.outcome == "cancelled"
+            silent = silent + 1 if reply.received_ns is None and not given_up else 0
             if silent >= MOST_SILENT or await session.lost(reply):
                 raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
         took_ns = self._recorder.clock() - began_ns
@@ -180,16 +191,20 @@ class _Launch:
         """The cheapest request on this connection, as often as it takes for a median."""
         for _ in range(min(MOST_FLOOR_CALLS, self._scenario.calls)):
             method, out = session.cheapest()
-            reply = await self._call(session, out, "floor", method)
+            reply = await self._call(session, out, "floor", Step(name=method))
             self._recorder.marks.setdefault("floor_sent", reply.sent_ns)
             if reply.outcome != "ok":
                 return
 
-    async def _call(self, session: Client[A], out: A, phase: Phase, name: str) -> Reply:
+    async def _call(self, session: Client[A], out: A, phase: Phase, step: Step) -> Reply:
         recorder = self._recorder
         index = next(self._index)
         reply = await session.call(out)
-        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), out.id))
+        probed = step.method == TOOL_CALL and not reply.rounds
+        asked = Asked(step.label, len(out.body), out.id, probed=probed)
+        recorder.call(reply, index=index, phase=phase, asked=asked)
+        for one in reply.rounds:
+            recorder.call(one, index=next(self._index), phase="round", asked=Asked(step.label))
         recorder.facts["response"] = session.response_form
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)
@@ -216,12 +231,12 @@ class _Launch:
         )
 
 
-def _schedule(scenario: Scenario) -> list[tuple[Phase, ToolCall]]:
+def _schedule(scenario: Scenario, era: EraName) -> list[tuple[Phase, Step]]:
     """The first call, the warm-up and the steady calls, asking in turn what the scenario asks."""
     warmup: list[Phase] = ["warmup"]
     steady: list[Phase] = ["steady"]
     phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
-    return list(zip(phases, itertools.cycle(scenario.call), strict=False))
+    return list(zip(phases, itertools.cycle(scenario.asked_in(era)), strict=False))
 
 
 def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:

@@ -70,13 +70,24 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-H", "--header", action="append", default=[], help="'Name: value' for each request"
     )
+    verb.add_argument("--ca", help="a file of certificates to trust (https)")
+    verb.add_argument("--proxy", help="an HTTP proxy; none of the environment is used")
     verb.add_argument("--era", type=_commas, default=(), help="stateful,stateless")
     verb.add_argument("--protocol", help="a protocol version, e.g. 2025-06-18")
+    verb.add_argument(
+        "--opening",
+        type=_commas,
+        default=(),
+        help="known (the era's own), direct (no server/discover before), find (both eras tried)",
+    )
     verb.add_argument("--tool", help="the tool to call")
     verb.add_argument("--args", type=_json_object, help="its arguments, as a JSON object")
     verb.add_argument("--timeout", type=_seconds, default=30.0, help="seconds a call may take")
     verb.add_argument(
         "--setup-timeout", type=_seconds, default=30.0, help="seconds each step of a setup may take"
+    )
+    verb.add_argument(
+        "--max-message", type=_at_least_one, help="bytes that one message may have (64 MiB)"
     )
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
@@ -95,6 +106,9 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--session", type=_commas, default=(), help="kept,none (HTTP, stateful)")
     verb.add_argument("--response", type=_commas, default=(), help="json,sse (HTTP)")
     verb.add_argument("--connection", type=_commas, default=(), help="keep-alive,per-call (HTTP)")
+    verb.add_argument(
+        "--ack", type=_commas, default=(), help="delayed,quick: how we acknowledge (HTTP, Linux)"
+    )
     verb.add_argument(
         "--client",
         type=_commas,
@@ -133,13 +147,18 @@ def _add_trace(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(
         verbs,
         "trace",
-        "the messages of one launch, and what the last one says",
-        words="[RUN | SERVER | --url URL | -- COMMAND ARG…] [options]",
+        "the messages of one launch, and what they say",
+        words="[RUN | FILE | SERVER | --url URL | -- COMMAND ARG…] [options]",
     )
-    verb.add_argument("run", nargs="?", help="a results folder, or a server of `list`")
+    verb.add_argument(
+        "run", nargs="?", help="a results folder, a saved trace, or a server of `list`"
+    )
     _add_target(verb)
     verb.add_argument("--transport", choices=("stdio", "http"), help="for a server that has both")
     verb.add_argument("--cell", help="which cell of a run; the first one otherwise")
+    verb.add_argument(
+        "--save", type=Path, help="write it to this file for a bug report, without secrets"
+    )
     verb.add_argument("--full", action="store_true", help="whole bodies")
     return verb
 

@@ -24,7 +24,14 @@ from bench.recorder import Recorder
 FORMAT = 1
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
-FREE_TEXT = ("error", "server_info", "refused", "no_probe")  # facts that a server has worded
+FREE_TEXT = (
+    "error",
+    "server_info",
+    "announced",
+    "refused",
+    "no_probe",
+    "unlisted",
+)  # facts that a server has worded
 STREAMS = ("messages", "calls", "stamps", "spans")
 
 

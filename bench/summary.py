@@ -7,8 +7,20 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import comparison, counted, doubts, ledger, patterns, seen, stats, store
-from bench.comparison import Compared, Sample, Side
+from bench import (
+    by_step,
+    comparison,
+    counted,
+    doubts,
+    ledger,
+    outdoors,
+    patterns,
+    seen,
+    settled,
+    stats,
+    store,
+)
+from bench.comparison import Compared, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
 from bench.patterns import Figures
@@ -17,7 +29,7 @@ from bench.store import Run
 
 COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "connection", "client", "probe")
+SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
 COMPARED_ALONG = {"client": ("first_result", "call")}
 
@@ -69,13 +81,16 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
     steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
     outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
     version = seen.version(cell)
+    seed = run.meta.get("seed") or 0
     wire = counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details)
+    wire |= settled.on_the_wire(cell)
     return {
         "cell": asked["cell"],
         "server": asked["server"],
         "transport": asked["transport"],
         "era": era_of_version(version) if version else asked["era"],
         "protocol_version": version,
+        **settled.facts(cell),
         "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
         "placement": run.meta.get("placement", {"client": [], "server": []}),
         "launches": len(cell.launches),
@@ -83,20 +98,29 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "calls": len(steady),
         "failed_calls": doubts.failed_calls(cell),
         "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
+        "errors": counted.error_codes(cell.calls),
         "wire": wire,
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
         "segments": {
-            name: _figures(sample, run.meta.get("seed") or 0)
-            for name, sample in sorted(side.samples.items())
+            name: by_step.figures(sample, seed) for name, sample in sorted(side.samples.items())
         },
+        "steps": by_step.steps(cell, seed),
         "ledger": {
             "call": _call_ledger(cell, side),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
         "client_bound": doubts.client_bound(cell) is not None,
-        "findings": patterns.find(_looked_at(cell, side, wire)),
-        "warnings": list(doubts.warnings(run, cell)),
+        "findings": [
+            *patterns.find(_looked_at(cell, side, wire)),
+            *settled.findings(cell),
+            *outdoors.findings(cell),
+        ],
+        "warnings": [
+            *doubts.warnings(run, cell),
+            *settled.warnings(cell),
+            *outdoors.warnings(cell),
+        ],
     }
 
 
@@ -120,6 +144,7 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
         methods=wire["methods"],
         calls=int(made.sum()),
         launches=len(cell.launches),
+        own_client=seen.labels(cell)["client"] == "wire",
         per_call_connections=cell.asked["variant"].get("connection") == "per-call",
     )
 
@@ -127,22 +152,6 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
 def _work_source(cell: Seen, side: Side) -> str | None:
     """How the work is known: `probe`, `span`, `header`, or an `estimate` from the floor."""
     return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
-
-
-def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
-    found = stats.describe(sample.values, sample.round, seed=seed)
-    return {
-        "n": found.n,
-        "p50_ns": found.p50_ns,
-        "low_ns": found.low_ns,
-        "high_ns": found.high_ns,
-        "p90_ns": found.p90_ns,
-        "p99_ns": found.p99_ns,
-        "mean_ns": found.mean_ns,
-        "min_ns": found.min_ns,
-        "max_ns": found.max_ns,
-        "wants": found.wants,
-    }
 
 
 def _unseen(variant: Mapping[str, str]) -> dict[str, str]:

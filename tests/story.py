@@ -12,7 +12,7 @@ import anyio
 from bench import runner, store
 from bench.drive import Job
 from bench.measure import loop_options
-from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, ToolCall
+from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, Step
 from bench.plan import turns
 from bench.report.progress import Silent
 from bench.runner import Ended
@@ -64,7 +64,7 @@ RESULTS: dict[str, Any] = {
     "server/discover": {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {},
+        "capabilities": {"tools": {}},
     },
     "ping": {},
     "tools/list": {"tools": [{"name": "null", "inputSchema": {}}], "resultType": "complete"},
@@ -81,10 +81,11 @@ def run_in_memory(
     launches: int = 6,
     calls: int = 4,
     call_limit_s: float = 5.0,
+    server: str = "small",
 ) -> tuple[Ended, Run]:
     """One whole run over the memory wire, stored and read back."""
-    cells = [_cell("small", era) for era in eras]
-    memory.SERVERS["small"] = respond
+    cells = [_cell(server, era) for era in eras]
+    memory.SERVERS[server] = respond
     load = Load(launches, calls, call_limit_s)
     return _run(path, cells, clock, load)
 
@@ -117,7 +118,7 @@ def _cell(server: str, era: EraName) -> Cell:
 
 
 def _run(path: Path, cells: Sequence[Cell], clock: CountingClock, load: Load) -> tuple[Ended, Run]:
-    scenario = Scenario(name="story", call=(ToolCall(tool="null"),), calls=load.calls, warmup=1)
+    scenario = Scenario(name="story", call=(Step(tool="null"),), calls=load.calls, warmup=1)
     plan = turns(cells, launches={cell.name: load.launches for cell in cells}, seed=1)
     job = Job(
         scenarios={"story": scenario},

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from bench.report import wording
 from bench.report.figures import milliseconds
 
 # One colour a segment, everywhere; Okabe and Ito's, which survive colour blindness and print.
@@ -25,14 +26,18 @@ COLOURS: Mapping[str, str] = {
     "imports": "#cc79a7",
     "serving": "#56b4e9",
     "connect": "#bbbbbb",
+    "tls": "#882255",
     "initialize": "#d55e00",
     "discover": "#e69f00",
     "initialized": "#f0e442",
     "tools_list": "#009e73",
+    "listen": "#44aa99",
     "client": "#000000",
+    "think": "#eeddaa",
 }
 CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 NS_PER_MS = 1e6
+NAME_LETTERS = 48
 MAIN_SHARE = 0.001  # so many of all values may lie beyond the axis; they are counted and named
 WIDE = 12  # from this factor on between its ends an axis is logarithmic
 
@@ -81,3 +86,16 @@ def plain(ax: Axes) -> None:
 def no_data(ax: Axes) -> None:
     """Say that there is nothing to draw."""
     ax.text(0.5, 0.5, "no data", ha="center", va="center", transform=ax.transAxes)
+
+
+def names_of(cells: Sequence[str]) -> dict[str, str]:
+    """The labels of cells, cut so that axes remain, and without formulas in them."""
+    return {
+        cell: no_formula(name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…")
+        for cell, name in wording.labels(cells).items()
+    }
+
+
+def no_formula(words: str) -> str:
+    """Words as they stand: a dollar sign would begin a formula."""
+    return words.replace("$", r"\$")

@@ -14,9 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from bench import history as histories
 from bench.errors import BenchError
 from bench.history.judged import ANCHOR
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, no_data, plain
-from bench.report.figures import percent
-from bench.report.wording import labels
+from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, names_of, no_data, no_formula, plain
+from bench.report.figures import percent, shown
 
 HASH_LETTERS = 9
 
@@ -49,7 +48,7 @@ def _drawn(document: Mapping[str, Any], drawn: Axes, segment: str) -> Axes:
     if not series:
         no_data(drawn)
         return drawn
-    names = labels([each["cell"] for each in series])
+    names = names_of([each["cell"] for each in series])
     for each, colour in zip(series, CELL_COLOURS, strict=False):
         _draw(drawn, each, colour, names[each["cell"]])
     drawn.set(xlabel="run, oldest to newest", ylabel=f"{segment} p50, ms")
@@ -83,4 +82,4 @@ def _say(ax: Axes, words: str, at: tuple[float, float], colour: str) -> None:
 
 
 def _commit(step: Mapping[str, Any]) -> str:
-    return str((step["commit"] or "")[:HASH_LETTERS] or step["run"])
+    return no_formula((step["commit"] or "")[:HASH_LETTERS] or shown(step["run"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import Grid, Page
+from bench.report.figures import Grid, Page, harmless
 from bench.report.wording import page
 
 
@@ -25,7 +25,7 @@ def printed(page: Page, *, title: str) -> str:
 
 
 def _table(grid: Grid) -> Iterator[str]:
-    yield f"**{grid.title}**"
+    yield f"**{_plain(grid.title)}**"
     yield ""
     yield _row(grid.head)
     yield _row(["---", *["---:"] * (len(grid.head) - 1)])
@@ -40,6 +40,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """A server's words must not become markup."""
+    text = harmless(text)
     for letter in "\\|<>`*_[]":
         text = text.replace(letter, f"\\{letter}" if letter not in "<>" else f"&#{ord(letter)};")
     return text

@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.report.figures import Grid, Page
+from bench.report.figures import Grid, Page, harmless
 from bench.report.wording import page
 
-ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞▁▂▃▄▅▆▇│", ".->ux/.><-=+#:%_.,-=+*|")
+ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞◌»▁▂▃▄▅▆▇│", ".->ux/.><-=+#:%o}_.,-=+*|")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
 
 
@@ -43,17 +43,17 @@ def printed(page: Page, *, width: int = 160, colour: bool = False, plain: bool =
         no_color=not colour,
         highlight=False,
     )
-    console.print(Text(page.headline, style="bold"), soft_wrap=True)
+    console.print(_words(page.headline, "bold"), soft_wrap=True)
     for grid in page.grids:
         console.print()
-        console.print(Text(grid.title, style="bold"), soft_wrap=True)
+        console.print(_words(grid.title, "bold"), soft_wrap=True)
         console.print(_table(grid))
         for note in grid.notes:
-            console.print(Text(f"  {note}"), soft_wrap=True)
+            console.print(_words(f"  {note}"), soft_wrap=True)
     for each in page.findings:
-        console.print(Text(f"→ {each}", style="cyan"), soft_wrap=True)
+        console.print(_words(f"→ {each}", "cyan"), soft_wrap=True)
     for each in page.doubts:
-        console.print(Text(f"! {each}", style="yellow"), soft_wrap=True)
+        console.print(_words(f"! {each}", "yellow"), soft_wrap=True)
     text = target.getvalue()
     return text.translate(ASCII) if plain else text
 
@@ -61,7 +61,13 @@ def printed(page: Page, *, width: int = 160, colour: bool = False, plain: bool =
 def _table(grid: Grid) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2))
     for number, name in enumerate(grid.head):
-        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+        side: Literal["left", "right"] = "left" if number == 0 else "right"
+        table.add_column(_words(name), justify=side, no_wrap=number > 0)
     for row in grid.rows:
-        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(_words(cell, STYLES.get(cell, "")) for cell in row))
     return table
+
+
+def _words(text: str, style: str = "") -> Text:
+    """Text that styles nothing by itself, whoever wrote it."""
+    return Text(harmless(text), style=style)

@@ -9,8 +9,8 @@ from typing import Any
 from bench import fingerprint, store, summary
 from bench.comparison import Pair
 from bench.errors import COULD_NOT, FINE, SLOWER, BenchError, UsageError, nearest
-from bench.model import VARIANTS
 from bench.stats import Verdict
+from bench.variants import VARIANTS
 from bench.versus import cells, figures, words
 from bench.versus.cells import Stored
 
