@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
+from bench import output
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
 from bench.options import Verb, parser
-
-if TYPE_CHECKING:
-    from bench.report.figures import Page
-
 
 AUDIT_ROUNDS = 3
 
@@ -36,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        _complain(error)
+        output.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -65,9 +61,9 @@ def _run(options: argparse.Namespace) -> int:
     with watcher() as watching:
         measured = measure.measure(wishes.wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _print(measured.document, page, form="json" if options.json else "terminal")
+        output.show(measured.document, page, form="json" if options.json else "terminal")
     for name, error in measured.failed.items():
-        _complain(f"{name}: {error}")
+        output.complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
@@ -83,7 +79,7 @@ def _audit(options: argparse.Namespace) -> int:
         rounds=options.launches or AUDIT_ROUNDS,
         limits=wishes.limits(options),
     )
-    _say(document, startup.render, as_json=options.json)
+    output.say(document, startup.render, as_json=options.json)
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
@@ -127,14 +123,14 @@ def _report(options: argparse.Namespace) -> int:
     document = summary.document(store.read(options.run))
     decided = store.verdict(options.run)
     if decided is not None and options.form != "json" and options.out is None:
-        _print(decided, decision.page, form=options.form)
+        output.show(decided, decision.page, form=options.form)
     if options.out is not None:
-        form = FORMATS.get(options.form, _as_json)
+        form = FORMATS.get(options.form, output.json_text)
         options.out.write_text(form(document), "utf-8")
     elif options.form == "markdown":
         print(FORMATS["markdown"](document), end="")
     else:
-        _print(document, page, form=options.form)
+        output.show(document, page, form=options.form)
     return FINE
 
 
@@ -143,7 +139,7 @@ def _compare(options: argparse.Namespace) -> int:
     from bench.report.versus import page
 
     document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
-    _print(document, page, form=options.form)
+    output.show(document, page, form=options.form)
     return versus.code(document)
 
 
@@ -152,7 +148,7 @@ def _history(options: argparse.Namespace) -> int:
     from bench.report.history import PAGES
 
     document, code = history.ACTIONS[options.action](options)
-    _print(document, PAGES[options.action], form=options.form)
+    output.show(document, PAGES[options.action], form=options.form)
     if vars(options).get("out") is not None:
         from bench.plots.history import save
 
@@ -166,7 +162,7 @@ def _trace(options: argparse.Namespace) -> int:
 
     traced = tracing.trace(wishes.wish(options), options.run, options.cell)
     if options.json:
-        print(_as_json(trace.document(traced)))
+        print(output.json_text(trace.document(traced)))
     else:
         print(trace.render(traced, full=options.full), end="")
     if options.save is not None:
@@ -179,7 +175,7 @@ def _list(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report import listing
 
-    _say(measure.known(), listing.render, as_json=options.json)
+    output.say(measure.known(), listing.render, as_json=options.json)
     return FINE
 
 
@@ -189,43 +185,8 @@ def _doctor(options: argparse.Namespace) -> int:
     from bench.report import health
 
     document = doctor.run(loop_options())
-    _say(document, health.render, as_json=options.json)
+    output.say(document, health.render, as_json=options.json)
     return FINE
-
-
-def _print(
-    document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], Page], *, form: str
-) -> None:
-    """A document as JSON, as Markdown, or as this terminal can show it."""
-    if form == "json":
-        print(_as_json(document))
-        return
-    from bench.report import markdown, terminal
-
-    if form == "markdown":
-        print(markdown.printed(page(document), title="mcp-latency"), end="")
-    else:
-        print(terminal.fitted(page(document), sys.stdout, os.environ), end="")
-
-
-def _say(
-    document: Mapping[str, Any],
-    render: Callable[[Mapping[str, Any]], str],
-    *,
-    as_json: bool,
-) -> None:
-    print(f"{_as_json(document)}\n" if as_json else render(document), end="")
-
-
-def _as_json(document: object) -> str:
-    """All ASCII, and no control characters in it: a terminal may be what reads it."""
-    return json.dumps(document, indent=1, allow_nan=False)
-
-
-def _complain(words: object) -> None:
-    from bench.report.figures import said
-
-    print(f"mcp-latency: {said(words)}", file=sys.stderr)
 
 
 def _ab(options: argparse.Namespace) -> int:
@@ -235,7 +196,7 @@ def _ab(options: argparse.Namespace) -> int:
 
     with watcher() as watching:
         document = ab.compare(ab.asked(options), options.out, watching)
-    _print(document, decision.page, form=options.form)
+    output.show(document, decision.page, form=options.form)
     print(document["path"], file=sys.stderr)
     return ab.code(document)
 
@@ -247,7 +208,7 @@ def _aa(options: argparse.Namespace) -> int:
 
     with watcher() as watching:
         document = aa.certify(aa.asked(options), options.out, watching)
-    _print(document, decision.certificate, form=options.form)
+    output.show(document, decision.certificate, form=options.form)
     return INTERRUPTED if document["status"] == "interrupted" else FINE
 
 

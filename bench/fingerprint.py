@@ -13,7 +13,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Weight: TypeAlias = Literal["host", "client", "factor", "noted"]
 CLIENT_VERSIONS = ("mcp-latency", "anyio", "uvloop", "httptools")
 MOST_LETTERS = 120
-QUESTION = ("call", "warmup")
+NOT_ASKED = (
+    *("name", "about", "servers", "transport", "era", "variants"),
+    *("launches", "calls"),
+)
 SERIES = re.compile(r"^\D*\d+(\.\d+)?")
 
 
@@ -70,7 +73,9 @@ def question(meta: Mapping[str, Any], scenario: str) -> dict[str, Any]:
     asked: Mapping[str, Any] = next(
         (one for one in meta.get("scenarios", []) if one["name"] == scenario), {}
     )
-    return {key: asked[key] for key in QUESTION if key in asked}
+    found = {key: value for key, value in asked.items() if value and key not in NOT_ASKED}
+    steps = [{key: value for key, value in step.items() if value} for step in found.get("call", ())]
+    return {**found, "call": steps} if steps else found
 
 
 def digest(asked: Mapping[str, Any]) -> str:

@@ -68,3 +68,18 @@ def test_this_host_has_facts_that_last() -> None:
     known = fingerprint.host(host.facts())
     assert {"cpu", "cores", "machine", "system", "python"} <= known.keys()
     assert not {"noise", "load_1min", "boot_time"} & known.keys()
+
+
+def test_a_question_is_all_that_a_scenario_asks_but_not_how_often_or_of_whom() -> None:
+    step = {"tool": "null", "arguments": {"limit": 0}}
+    asked = {"name": "s", "call": [step], "warmup": 5, "servers": ["a"], "launches": 10, "calls": 9}
+
+    def question(**keys: object) -> dict[str, object]:
+        return fingerprint.question({"scenarios": [{**asked, **keys}]}, "s")
+
+    assert question() == {"call": [step], "warmup": 5}
+    assert question(servers=["b"], launches=20, calls=40, about="words") == question()
+    assert question(call=[{**step, "method": None, "event": None}], listen=False) == question()
+    assert question(call=[{**step, "arguments": {"limit": 1}}]) != question()
+    assert question(honour_cache=True) != question()
+    assert fingerprint.digest(question()) != fingerprint.digest(question(warmup=6))

@@ -357,7 +357,7 @@ def test_a_history_is_drawn_in_text_and_as_a_picture(tmp_path: Path, told: Told)
     assert "▁│█" in out.replace("▂", "▁").replace("▇", "█")
     assert (tmp_path / "history.png").read_bytes().startswith(b"\x89PNG")
     ax = bench.plots.history(tmp_path / "h.jsonl")
-    assert any(text.get_text().startswith(" +6") for text in ax.texts)
+    assert any(text.get_text().startswith("+6") for text in ax.texts)
     assert ax.get_ylabel() == "call p50, ms"
     _, given = plt.subplots()
     assert bench.plots.history(tmp_path / "h.jsonl", given) is given

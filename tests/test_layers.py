@@ -89,8 +89,9 @@ LAYERS = {
     "measure": 9,
     "tracefile": 2,
     "tracing": 10,
-    "cli": 11,
-    "__main__": 12,
+    "output": 9,
+    "cli": 13,
+    "__main__": 14,
 }
 PURE = (
     "model",

@@ -35,8 +35,8 @@ def _clean(random: np.random.Generator, points: int = 60) -> Floats:
 
 def _late(random: np.random.Generator, shift: float, points: int) -> Floats:
     """A clean series of 60 of which the last points are another level."""
-    late: Floats = _clean(random) + np.log1p(shift) * (np.arange(60) >= 60 - points)
-    return late
+    logs: Floats = _clean(random) + np.log1p(shift) * (np.arange(60) >= 60 - points)
+    return logs
 
 
 @pytest.mark.parametrize("points", [6, 8, 12, 20, 30, 60, 120, 300])

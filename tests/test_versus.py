@@ -247,6 +247,13 @@ def test_few_launches_say_how_many_would_tell(tmp_path: Path) -> None:
     )
 
 
+def test_scatter_that_no_number_of_launches_would_help_is_said(tmp_path: Path) -> None:
+    base = stored(tmp_path / "base", servers={"a": MS}, launches=6, scatter=0.5)
+    found = bench.compare(base, stored(tmp_path / "heads", servers={"a": MS}, scatter=0.5))
+    assert found["verdict"] == "cannot tell"
+    assert found["reasons"][0].startswith("too much scatter for a verdict on every figure")
+
+
 def test_along_an_axis_one_run_is_compared_as_it_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

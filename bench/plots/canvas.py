@@ -37,8 +37,8 @@ COLOURS: Mapping[str, str] = {
 }
 CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 NS_PER_MS = 1e6
-MAIN_SHARE = 0.001  # so many of all values may lie beyond the axis; they are counted and named
 NAME_LETTERS = 48
+MAIN_SHARE = 0.001  # so many of all values may lie beyond the axis; they are counted and named
 WIDE = 12  # from this factor on between its ends an axis is logarithmic
 
 Ns = NDArray[np.int64]
@@ -88,12 +88,14 @@ def no_data(ax: Axes) -> None:
     ax.text(0.5, 0.5, "no data", ha="center", va="center", transform=ax.transAxes)
 
 
-def names(cells: Sequence[str]) -> dict[str, str]:
-    """The labels of cells, cut so that axes remain; a dollar sign would begin a formula."""
-    return {cell: cut(name) for cell, name in wording.labels(cells).items()}
+def names_of(cells: Sequence[str]) -> dict[str, str]:
+    """The labels of cells, cut so that axes remain, and without formulas in them."""
+    return {
+        cell: no_formula(name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…")
+        for cell, name in wording.labels(cells).items()
+    }
 
 
-def cut(name: str) -> str:
-    """A name that leaves room for the picture, without a formula in it."""
-    short = name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…"
-    return short.replace("$", r"\$")
+def no_formula(words: str) -> str:
+    """Words as they stand: a dollar sign would begin a formula."""
+    return words.replace("$", r"\$")

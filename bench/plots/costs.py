@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots import canvas
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, no_data, plain
+from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, names_of, no_data, plain
 
 MOST_CALLS = 1_000_000
 
@@ -25,7 +24,7 @@ def break_even(run: LoadedRun, ax: Axes | None = None) -> Axes:
     if not cells:
         no_data(drawn)
         return drawn
-    names = canvas.names(list(cells))
+    names = names_of(list(cells))
     calls = np.geomspace(1, MOST_CALLS, 200)
     for (cell, found), colour in zip(cells.items(), CELL_COLOURS, strict=False):
         drawn.plot(calls, _cost_ms(found, calls), color=colour, label=names[cell])

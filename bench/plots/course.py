@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots import canvas
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, main_mass, no_data, plain
+from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, main_mass, names_of, no_data, plain
 from bench.plots.readings import by_cell, durations
 from bench.report.figures import milliseconds
 from bench.segments import MISSING
@@ -32,7 +31,7 @@ def drift(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> A
     if not cells:
         no_data(drawn)
         return drawn
-    names = canvas.names(list(cells))
+    names = names_of(list(cells))
     for (cell, course), colour in zip(cells.items(), CELL_COLOURS, strict=False):
         _draw(drawn, course, colour, names[cell])
     _shade(drawn, next(iter(cells.values())))

@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 from bench import history as histories
 from bench.errors import BenchError
-from bench.plots import canvas
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, no_data, plain
-from bench.report.figures import percent
+from bench.history.judged import ANCHOR
+from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, names_of, no_data, no_formula, plain
+from bench.report.figures import percent, shown
 
 HASH_LETTERS = 9
 
@@ -48,7 +48,7 @@ def _drawn(document: Mapping[str, Any], drawn: Axes, segment: str) -> Axes:
     if not series:
         no_data(drawn)
         return drawn
-    names = canvas.names([each["cell"] for each in series])
+    names = names_of([each["cell"] for each in series])
     for each, colour in zip(series, CELL_COLOURS, strict=False):
         _draw(drawn, each, colour, names[each["cell"]])
     drawn.set(xlabel="run, oldest to newest", ylabel=f"{segment} p50, ms")
@@ -67,14 +67,19 @@ def _draw(ax: Axes, series: Mapping[str, Any], colour: str, name: str) -> None:
     for step in series["steps"]:
         at = runs.index(step["run"])
         ax.axvline(numbers[at] - 0.5, color=colour, ls=":", lw=1.2)
-        words = f" {percent(step['ratio'])} {_commit(step)}"
-        ax.text(numbers[at] - 0.5, float(values[at]), words, color=colour, va="bottom", size=8)
+        words = f"{percent(step['ratio'])} {_commit(step)}"
+        _say(ax, words, (numbers[at] - 0.5, float(values[at : at + ANCHOR].max())), colour)
     if series["kind"] == "creep":
+        middles = [numbers[0] + ANCHOR / 2, numbers[-1] - ANCHOR / 2]
         ends = [series["base_ns"] / NS_PER_MS, series["now_ns"] / NS_PER_MS]
-        ax.plot(numbers[[0, -1]], ends, "--", color=colour, lw=1.4)
-        words = f"creep {percent(series['ratio'])}"
-        ax.text(numbers[-1], ends[1], words, color=colour, ha="right", va="bottom", size=8)
+        ax.plot(middles, ends, "--", color=colour, lw=1.4)
+        top = float(values[-2 * ANCHOR :].max())
+        _say(ax, f"creep {percent(series['ratio'])}", (numbers[-1] - 2 * ANCHOR, top), colour)
+
+
+def _say(ax: Axes, words: str, at: tuple[float, float], colour: str) -> None:
+    ax.annotate(words, at, (3, 6), textcoords="offset points", color=colour, size=8)
 
 
 def _commit(step: Mapping[str, Any]) -> str:
-    return str((step["commit"] or "")[:HASH_LETTERS] or step["run"])
+    return no_formula((step["commit"] or "")[:HASH_LETTERS] or shown(step["run"]))

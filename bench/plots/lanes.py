@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots import canvas
 from bench.plots.canvas import COLOURS, axes, no_data, plain
 from bench.report.figures import milliseconds, shown
 
@@ -75,7 +74,7 @@ def _arrows(ax: Axes, messages: pd.DataFrame, at: _Shortened) -> None:
             arrowprops={"arrowstyle": "->", "ls": "--" if dotted else "-", "color": "#0072b2"},
         )
         if row.direction == "out" and isinstance(row.method, str):
-            ax.text(place, CLIENT + 0.06, canvas.cut(shown(row.method)), rotation=38, fontsize=8)
+            ax.text(place, CLIENT + 0.06, shown(row.method), rotation=38, fontsize=8)
 
 
 def _work(ax: Axes, calls: pd.DataFrame, messages: pd.DataFrame, at: _Shortened) -> None:
@@ -104,7 +103,7 @@ def _frame(ax: Axes, messages: pd.DataFrame, at: _Shortened, left_out: int) -> N
     ax.set_xlim(-0.02 * at.places[-1], 1.04 * at.places[-1] or 1)
     ax.set_xticks([])
     more = f"; {left_out:,} later messages not drawn" if left_out else ""
-    cell = canvas.cut(shown(messages["cell"].iloc[0]))
+    cell = shown(messages["cell"].iloc[0])
     ax.set_xlabel(f"time → {cell}, launch {messages['launch'].iloc[0]}{more}")
     handles, names = ax.get_legend_handles_labels()
     if handles:

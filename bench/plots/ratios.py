@@ -8,7 +8,6 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots import canvas
 from bench.plots.canvas import axes, no_data, plain
 from bench.report.figures import percent, shown
 
@@ -57,7 +56,7 @@ def _draw(ax: Axes, at: int, row: Mapping[str, Any]) -> None:
 
 def _name(row: Mapping[str, Any]) -> str:
     base, head = row["values"]
-    return canvas.cut(f"{shown(row['where'])}  {head} to {base}  {row['segment']}")
+    return f"{shown(row['where'])}  {head} to {base}  {row['segment']}"
 
 
 def _legend(ax: Axes, verdicts: set[str]) -> None:

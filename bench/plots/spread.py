@@ -6,8 +6,17 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots import canvas
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, Main, Ns, axes, main_mass, no_data, plain
+from bench.plots.canvas import (
+    CELL_COLOURS,
+    NS_PER_MS,
+    Main,
+    Ns,
+    axes,
+    main_mass,
+    names_of,
+    no_data,
+    plain,
+)
 from bench.plots.readings import steady
 
 BINS = 80
@@ -25,7 +34,7 @@ def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call
         no_data(drawn)
         return drawn
     main = main_mass(list(found.values()))
-    names = canvas.names(list(found))
+    names = names_of(list(found))
     for (cell, values), colour in zip(found.items(), CELL_COLOURS, strict=False):
         _area(drawn, values, main, colour)
         _line(drawn, values, colour, names[cell])

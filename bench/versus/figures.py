@@ -67,7 +67,7 @@ def _rows(pair: Pair, cells: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _logs(side: Side, segment: str, q: float) -> Floats:
-    if segment not in side.samples:
+    if segment not in side.samples or not len(side.samples[segment].values):
         return np.zeros(0)
     found = comparison.by_round(side.samples[segment], q).values()
     return np.array([math.log(value) for value in found if value > 0])

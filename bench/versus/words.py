@@ -12,6 +12,7 @@ APART = (
     "the runs were made one after the other: what the machine did in between is in these ratios; "
     "to measure both at once, try: mcp-latency ab"
 )
+MOST_LAUNCHES = 100
 FORBIDS = {"host": "not the same host", "client": "not the same client"}
 
 
@@ -53,7 +54,13 @@ def _too_few(comparisons: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if short:
         fewest = min(min(each["launches"]) for each in short)
         wanted = max(each["launches_wanted"] for each in short)
-        yield (
-            f"too few launches ({fewest}) for a verdict on every figure; "
-            f"try: run --launches {wanted}"
-        )
+        if wanted <= MOST_LAUNCHES:
+            yield (
+                f"too few launches ({fewest}) for a verdict on every figure; "
+                f"try: run --launches {wanted}"
+            )
+        else:
+            yield (
+                f"too much scatter for a verdict on every figure: it would take {wanted} launches "
+                "a side; try: a quieter machine (mcp-latency doctor), or mcp-latency ab"
+            )
