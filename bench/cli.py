@@ -160,13 +160,9 @@ def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
         return INTERRUPTED
     if failed:
         return max(error.exit_code for error in failed.values())
-    return FINE if all(_believed(cell) for cell in document["cells"]) else INVALID
+    from bench import summary
 
-
-def _believed(cell: Mapping[str, Any]) -> bool:
-    """There were calls, no call or launch failed, and our client did not set the pace."""
-    failed = cell["failed_calls"] or cell["failed_launches"] or cell["client_bound"]
-    return bool(cell["calls"] and not failed)
+    return INVALID if any(summary.unbelieved(cell) for cell in document["cells"]) else FINE
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -181,6 +177,17 @@ def _report(options: argparse.Namespace) -> int:
         print(FORMATS["markdown"](document), end="")
     else:
         _show(document, as_json=options.form == "json")
+    return FINE
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bench import export
+
+    document = export.export(options.run, options.to, cell=options.cell, out=options.out)
+    if options.json:
+        print(_as_json(document))
+    elif document["content"] is not None:
+        sys.stdout.buffer.write(document["content"].encode())
     return FINE
 
 
@@ -280,6 +287,7 @@ def _complain(words: object) -> None:
 VERBS: Mapping[str, Verb] = {
     "run": _run,
     "report": _report,
+    "export": _export,
     "trace": _trace,
     "list": _list,
     "doctor": _doctor,

@@ -11,6 +11,15 @@ from typing import Any, NoReturn, TypeAlias
 
 from bench.errors import USAGE
 
+FOREIGN = (
+    "pyperf",
+    "perfetto",
+    "bencher",
+    "github-action-benchmark",
+    "junit",
+    "csv",
+    "hgrm",
+)  # the keys of bench.export.EXPORTS, which takes half a second to import
 Verb: TypeAlias = Callable[[argparse.Namespace], int]
 
 EXAMPLES = """\
@@ -143,6 +152,16 @@ def _add_report(verbs: Any) -> argparse.ArgumentParser:
     return verb
 
 
+def _add_export(verbs: Any) -> argparse.ArgumentParser:
+    verb = _verb(verbs, "export", "a run in the format of another program")
+    verb.add_argument("run", type=Path, help="a results folder")
+    verb.add_argument("--to", choices=FOREIGN, required=True, help="the format")
+    verb.add_argument("--cell", help="one cell of the run; all of them otherwise")
+    verb.add_argument("-o", "--out", type=Path, help="a file instead of stdout")
+    verb.add_argument("--json", action="store_true", help="the text inside one JSON document")
+    return verb
+
+
 def _add_trace(verbs: Any) -> argparse.ArgumentParser:
     verb = _verb(
         verbs,
@@ -215,6 +234,7 @@ def _add_doctor(verbs: Any) -> argparse.ArgumentParser:
 VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "run": _add_run,
     "report": _add_report,
+    "export": _add_export,
     "trace": _add_trace,
     "list": _add_list,
     "doctor": _add_doctor,

@@ -70,6 +70,7 @@ LAYERS = {
     "runner": 8,
     "prepare": 8,
     "report": 8,
+    "export": 9,
     "measure": 9,
     "tracefile": 2,
     "tracing": 10,
