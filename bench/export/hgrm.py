@@ -1,4 +1,4 @@
-"""HdrHistogram's percentile table (`.hgrm`) of the calls of one cell, from the readings themselves."""
+"""HdrHistogram's percentile table (`.hgrm`) of the calls of one cell, made from its readings."""
 
 from __future__ import annotations
 

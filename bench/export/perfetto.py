@@ -35,7 +35,7 @@ def render(chosen: Chosen) -> str:
         {"run": harmless(chosen.document["run"]), "status": chosen.document["status"]}
     )
     lines = ",\n".join(_line(event) for event in [*_names(events), *map(_bare, events)])
-    return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{lines}\n]}}\n'
+    return f'{{"displayTimeUnit":"ms","otherData":{head},"traceEvents":[\n{lines}\n]}}\n'
 
 
 def _messages(chosen: Chosen, cell: str) -> pa.Table:

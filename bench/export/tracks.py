@@ -121,7 +121,7 @@ def _call(row: Mapping[str, Any], stamps: Mapping[str, Any]) -> list[Placed]:
     found = _slices(segments.CALL, stamps, row["phase"])
     whole = found.get("call")
     if whole is not None:
-        found["call"] = whole._replace(name=row["tool"], arguments=arguments)
+        found["call"] = whole._replace(name=row["tool"] or row["phase"], arguments=arguments)
     return _placed(segments.CALL, found, main, "call")
 
 
