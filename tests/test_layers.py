@@ -75,6 +75,8 @@ LAYERS = {
     "tracefile": 2,
     "tracing": 10,
     "cli": 11,
+    "ci": 11,
+    "pytest_plugin": 11,
     "__main__": 12,
 }
 PURE = (

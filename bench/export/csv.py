@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from bench import seen, segments, tables
+from bench import seen, segments
 from bench.export.chosen import Chosen
 from bench.report.figures import harmless
 from bench.seen import Seen
@@ -56,9 +56,7 @@ def _setups(cell: Seen) -> Iterator[tuple[Any, ...]]:
 
 
 def _calls(cell: Seen) -> Iterator[tuple[Any, ...]]:
-    points = (*seen.POINTS, *seen.SERVER_POINTS, *seen.CLIENT_POINTS)
-    stamps = {point: tables.stamps(cell.calls, f"{point}_ns") for point in points}
-    durations = segments.calls(stamps)
+    durations = seen.timed(cell, cell.calls)
     keys = ("launch", "phase", "call", "tool", "outcome")
     for at, call in enumerate(cell.calls.select(list(keys)).to_pylist()):
         known = tuple(call[key] for key in keys)

@@ -11,29 +11,29 @@ from bench.report.wording import findings, grids, headline, warnings
 
 def render(document: Mapping[str, Any]) -> str:
     """The whole report as Markdown."""
-    lines = [f"### {_plain(str(document['scenario']))}", "", _plain(headline(document)), ""]
+    lines = [f"### {plain(str(document['scenario']))}", "", plain(headline(document)), ""]
     for grid in grids(document):
         lines += [*_table(grid), ""]
-    lines += [f"- → {_plain(each)}" for each in findings(document)]
-    lines += [f"- ⚠ {_plain(each)}" for each in warnings(document)]
+    lines += [f"- → {plain(each)}" for each in findings(document)]
+    lines += [f"- ⚠ {plain(each)}" for each in warnings(document)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:
-    yield f"**{_plain(grid.title)}**"
+    yield f"**{plain(grid.title)}**"
     yield ""
     yield _row(grid.head)
     yield _row(["---", *["---:"] * (len(grid.head) - 1)])
     yield from (_row(row) for row in grid.rows)
     yield ""
-    yield from (f"- {_plain(note)}" for note in grid.notes)
+    yield from (f"- {plain(note)}" for note in grid.notes)
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+    return f"| {' | '.join(plain(cell) for cell in cells)} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A server's words must not become markup."""
     text = harmless(text)
     for letter in "\\|<>`*_[]":
