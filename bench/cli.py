@@ -106,13 +106,9 @@ def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
         return INTERRUPTED
     if failed:
         return max(error.exit_code for error in failed.values())
-    return FINE if all(_believed(cell) for cell in document["cells"]) else INVALID
+    from bench import summary
 
-
-def _believed(cell: Mapping[str, Any]) -> bool:
-    """There were calls, no call or launch failed, and our client did not set the pace."""
-    failed = cell["failed_calls"] or cell["failed_launches"] or cell["client_bound"]
-    return bool(cell["calls"] and not failed)
+    return INVALID if any(summary.unbelieved(cell) for cell in document["cells"]) else FINE
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -154,6 +150,17 @@ def _history(options: argparse.Namespace) -> int:
 
         save(document, options.out)
     return code
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bench import export
+
+    document = export.export(options.run, options.to, cell=options.cell, out=options.out)
+    if options.json:
+        print(output.json_text(document))
+    elif document["content"] is not None:
+        sys.stdout.buffer.write(document["content"].encode())
+    return FINE
 
 
 def _trace(options: argparse.Namespace) -> int:
@@ -218,6 +225,7 @@ def _aa(options: argparse.Namespace) -> int:
 VERBS: Mapping[str, Verb] = {
     "run": _run,
     "report": _report,
+    "export": _export,
     "trace": _trace,
     "compare": _compare,
     "ab": _ab,

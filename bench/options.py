@@ -13,6 +13,15 @@ from bench.errors import USAGE
 from bench.judging import added
 from bench.values import at_least_one, commas, count, json_object, seconds
 
+FOREIGN = (
+    "pyperf",
+    "perfetto",
+    "bencher",
+    "github-action-benchmark",
+    "junit",
+    "csv",
+    "hgrm",
+)  # the keys of bench.export.EXPORTS, which takes half a second to import
 Verb: TypeAlias = Callable[[argparse.Namespace], int]
 
 EXAMPLES = """\
@@ -143,6 +152,16 @@ def _add_report(verbs: Any) -> argparse.ArgumentParser:
     return verb
 
 
+def _add_export(verbs: Any) -> argparse.ArgumentParser:
+    verb = added(verbs, "export", "a run in the format of another program")
+    verb.add_argument("run", type=Path, help="a results folder")
+    verb.add_argument("--to", choices=FOREIGN, required=True, help="the format")
+    verb.add_argument("--cell", help="one cell of the run; all of them otherwise")
+    verb.add_argument("-o", "--out", type=Path, help="a file instead of stdout")
+    verb.add_argument("--json", action="store_true", help="the text inside one JSON document")
+    return verb
+
+
 def _add_trace(verbs: Any) -> argparse.ArgumentParser:
     verb = added(
         verbs,
@@ -178,6 +197,7 @@ def _add_doctor(verbs: Any) -> argparse.ArgumentParser:
 VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "run": _add_run,
     "report": _add_report,
+    "export": _add_export,
     "trace": _add_trace,
     "compare": judging.add_compare,
     "ab": judging.add_ab,

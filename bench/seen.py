@@ -126,6 +126,11 @@ def given_up(cell: Seen) -> dict[str, Stamps]:
 def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
     """Call segments of the ok calls of a phase, and the round of each."""
     calls = ok_calls(cell, phase)
+    return timed(cell, calls), calls["round"].to_numpy()
+
+
+def timed(cell: Seen, calls: pa.Table) -> dict[str, Stamps]:
+    """Call segments of some of the cell's calls, row for row."""
     points = (*POINTS, *SERVER_POINTS, *CLIENT_POINTS)
     stamps = {point: tables.stamps(calls, f"{point}_ns") for point in points}
     found = segments.calls(stamps)
@@ -134,9 +139,7 @@ def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
         by = pc.equal(calls["reported_by"], source).fill_null(False).to_numpy()
         told = np.where(by, tables.stamps(calls, "reported_ns"), MISSING)
         found |= segments.told(found["call"], told)
-    return segments.thoughtful(found, stamps, tables.stamps(calls, "think_ns")), calls[
-        "round"
-    ].to_numpy()
+    return segments.thoughtful(found, stamps, tables.stamps(calls, "think_ns"))
 
 
 def ok_calls(cell: Seen, phase: str) -> pa.Table:

@@ -131,7 +131,7 @@ def setups(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
 
     `client` is our own time between the parts: what they leave of `setup`.
     """
-    durations = _durations(SETUP, _with_openings(stamps))
+    durations = _durations(SETUP, with_openings(stamps))
     if "setup" in durations:
         parts = [one.name for one in SETUP if one.part_of == "setup" and one.name in durations]
         spent = sum((np.where(durations[p] == MISSING, 0, durations[p]) for p in parts), start=0)
@@ -146,7 +146,7 @@ def given_up(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     By setup segment, launch for launch; MISSING where it was done, or not begun, or not given up.
     The true duration is longer: it is known only to lie beyond.
     """
-    points = _with_openings(stamps)
+    points = with_openings(stamps)
     nothing = np.full(len(next(iter(stamps.values()), ())), MISSING)
     found: dict[str, Stamps] = {}
     for segment in SETUP:
@@ -156,7 +156,7 @@ def given_up(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     return found
 
 
-def _with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
+def with_openings(stamps: Mapping[str, Stamps]) -> dict[str, Stamps]:
     """Add the points at which a setup, and the opening exchange in it, begin.
 
     A connection gives the opening a beginning. A pipe does not: the request is written before

@@ -57,6 +57,17 @@ def document(run: Run) -> dict[str, Any]:
     }
 
 
+def unbelieved(cell: Mapping[str, Any]) -> list[str]:
+    """Why a cell of the document makes its run invalid (exit code 3), in words; mostly nothing."""
+    doubts = {
+        "no calls": not cell["calls"],
+        f"{cell['failed_calls']} failed calls": cell["failed_calls"],
+        f"{cell['failed_launches']} failed launches": cell["failed_launches"],
+        "client-bound: our own client set the pace": cell["client_bound"],
+    }
+    return [words for words, there in doubts.items() if there]
+
+
 def failure(cell: Mapping[str, Any]) -> str:
     """Why the figures of a cell of the document are no baseline, in words; empty where they are."""
     told = next((each for each in cell["warnings"] if each.startswith("not measured")), None)

@@ -87,11 +87,14 @@ LAYERS = {
     "runner": 8,
     "prepare": 8,
     "report": 8,
+    "export": 9,
     "measure": 9,
     "tracefile": 2,
     "tracing": 10,
     "output": 9,
     "cli": 13,
+    "ci": 13,
+    "pytest_plugin": 13,
     "__main__": 14,
 }
 PURE = (

@@ -16,29 +16,29 @@ def render(document: Mapping[str, Any]) -> str:
 
 def printed(page: Page, *, title: str) -> str:
     """A page as Markdown under a title."""
-    lines = [f"### {_plain(title)}", "", _plain(page.headline), ""]
+    lines = [f"### {plain(title)}", "", plain(page.headline), ""]
     for grid in page.grids:
         lines += [*_table(grid), ""]
-    lines += [f"- → {_plain(each)}" for each in page.findings]
-    lines += [f"- ⚠ {_plain(each)}" for each in page.doubts]
+    lines += [f"- → {plain(each)}" for each in page.findings]
+    lines += [f"- ⚠ {plain(each)}" for each in page.doubts]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:
-    yield f"**{_plain(grid.title)}**"
+    yield f"**{plain(grid.title)}**"
     yield ""
     yield _row(grid.head)
     yield _row(["---", *["---:"] * (len(grid.head) - 1)])
     yield from (_row(row) for row in grid.rows)
     yield ""
-    yield from (f"- {_plain(note)}" for note in grid.notes)
+    yield from (f"- {plain(note)}" for note in grid.notes)
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+    return f"| {' | '.join(plain(cell) for cell in cells)} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A server's words must not become markup."""
     text = harmless(text)
     for letter in "\\|<>`*_[]":
