@@ -18,7 +18,7 @@ from bench.stats import Floats
 
 FOLDER = "aa"
 COMPARISONS = 2_000
-POOLS, EACH_POOL = 200, 200
+POOLS, EACH_POOL = 100, 500
 QUOTED = ("target", "made", "blocks", "suite_percent", "call_noise_percent", "host_class")
 LEVEL = 0.05  # of the doubts about a certificate, all figures together
 

@@ -106,6 +106,9 @@ def _untold(document: Mapping[str, Any]) -> Iterator[str]:
     if not untold:
         return
     names = ", ".join(_name(each) for each in untold)
+    if document["verdict"] == "slower":
+        yield f"beside that, cannot be told: {names}"
+        return
     fewest = document["fewest_blocks"]
     if document["blocks"] < fewest:
         yield (
