@@ -153,9 +153,9 @@ def code(document: Mapping[str, Any]) -> int:
 def compare(question: Question, out: Path, watcher: Watcher) -> Compared:
     """Measure both and decide; the document is also kept as verdict.json."""
     done = paired(question, out, watcher)
-    document = _document(question, done)
-    store.write_verdict(done.path, document)
-    return Compared(document, done.failed)
+    found = document(question, done)
+    store.write_verdict(done.path, found)
+    return Compared(found, done.failed)
 
 
 def paired(question: Question, out: Path, watcher: Watcher) -> Blocks:
@@ -243,7 +243,7 @@ def decided(path: Path, rule: Rule) -> tuple[Metric, ...]:
     return gate.decide(found.base, found.head, rule)
 
 
-def _document(question: Question, done: Blocks) -> dict[str, Any]:
+def document(question: Question, done: Blocks) -> dict[str, Any]:
     """A comparison that was broken off, or whose calls failed, has figures but no verdict.
 
     An interrupt is no look that was planned, and what failed was not what was asked.

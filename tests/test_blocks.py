@@ -12,6 +12,7 @@ import pytest
 from bench import ab, gate, store, whole
 from bench.ab import Question
 from bench.drive import Job
+from bench.errors import INTERRUPTED, INVALID
 from bench.model import Cell, Limits, Placement, Scenario, Server, Step
 from bench.prepare import Prepared, Wish
 from bench.report.progress import Silent
@@ -151,6 +152,25 @@ def test_a_side_that_falls_silent_costs_its_block_and_the_other_side_is_not_to_b
     assert "error" not in next(row for row in rows if row["cell"] == "base")["details"]
     assert done.metrics == ()
     assert len(done.lost) == 2  # more than a fifth: no other block is worth its time
+
+
+def test_figures_of_calls_that_failed_or_of_blocks_broken_off_have_no_verdict(
+    tmp_path: Path,
+) -> None:
+    clock = CountingClock()
+    failing = Responder(clock, {"tools/call": MS})
+    failing.answers["tools/call"] = {"result": {"content": [], "isError": True}}
+    responders = {"base": Responder(clock, {"tools/call": 2 * MS}), "head": failing}
+    question = Question("base", "head", Wish(), blocks=6, max_blocks=6)
+    failed = ab.measured(prepared(clock, responders, 4), question, tmp_path, Silent())
+    assert said(failed) == {"setup p50": "same"}  # a failed call is quick, and in no figure
+    found = ab.document(question, failed)
+    assert (found["verdict"], found["valid"], ab.code(found)) == ("cannot tell", False, INVALID)
+    whole_run = measured(tmp_path, {"base": MS, "head": 2 * MS}, blocks=12, most=12)
+    asked = question._replace(blocks=12, max_blocks=12)
+    assert ab.document(asked, whole_run)["verdict"] == "slower"
+    found = ab.document(asked, whole_run._replace(status="interrupted"))
+    assert (found["verdict"], ab.code(found)) == ("cannot tell", INTERRUPTED)
 
 
 def test_a_block_that_lost_a_side_is_left_out_of_every_figure(tmp_path: Path) -> None:

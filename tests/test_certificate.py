@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.stats import binomtest
 
 from bench import certificate, gate
@@ -25,13 +26,16 @@ def certified(rows: Floats) -> dict[str, Any]:
     return certificate.certify(metrics, list(rows), RULE, each=20)
 
 
-def test_comparisons_drawn_in_bulk_say_what_the_gate_says_of_each() -> None:
-    blocks = table(0.02)
+@pytest.mark.parametrize(("noise", "percent"), [(0.02, 3.0), (0.004, 1.8)])
+def test_comparisons_drawn_in_bulk_say_what_the_gate_says_of_each(
+    noise: float, percent: float
+) -> None:
+    blocks = table(noise)
     random = np.random.default_rng(1)
     drawn = certificate.draw(blocks, RULE, np.random.default_rng(1), each=20, comparisons=300)
     chosen = random.integers(0, blocks.shape[1], (300, 20))
     signs = random.choice((-1.0, 1.0), (300, 20))
-    shift = math.log(1.03)
+    shift = math.log1p(percent / 100)
     for at in range(300):
         rows = blocks[:, chosen[at]] * signs[at]
         named = [(*name, row) for name, row in zip(FIGURES, rows, strict=True)]
