@@ -266,6 +266,7 @@ def document(question: Question, done: Blocks) -> dict[str, Any]:
         "cell": head["cell"],
         "blocks_made": done.made,
         "blocks_lost": len(done.lost),
+        "failed": None if done.failed is None else str(done.failed),
         "most_blocks": question.looks[-1],
         "valid": valid,
         "assertions": [assertions.held(each, head) for each in question.holds],

@@ -162,6 +162,8 @@ class Latency:
         if done.returncode not in TOLD or not done.stdout:
             raise BenchError(done.stderr.strip() or f"{verb} ended with {done.returncode}")
         found: Mapping[str, Any] = json.loads(done.stdout)
+        if found.get("failed"):
+            raise BenchError(found["failed"])
         return found
 
 

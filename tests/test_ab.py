@@ -100,6 +100,7 @@ def test_a_side_that_leaves_at_its_start_gives_a_document_without_figures(tmp_pa
     document = said.document
     assert (document["verdict"], document["metrics"]) == ("cannot tell", [])
     assert (document["status"], document["noise_percent"]) == ("incomplete", None)
+    assert "left with status" in document["failed"]
     assert store.verdict(tmp_path / document["path"]) == document
 
 

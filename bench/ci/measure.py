@@ -120,7 +120,8 @@ def _document(said: str) -> Mapping[str, Any] | None:
         found: Mapping[str, Any] = json.loads(said)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and "verdict" in found else None
+    told = isinstance(found, dict) and "verdict" in found and not found.get("failed")
+    return found if told else None
 
 
 def _folder(out: Path) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from bench.report.figures import NONE, Grid, Page, milliseconds, percent, shown
 
+TOO_MANY = 20  # times as many blocks: more patience than anyone has
+
 VERDICTS: Mapping[str, str] = {
     "slower": "SLOWER",
     "faster": "faster",
@@ -36,7 +38,9 @@ def doubts(document: Mapping[str, Any]) -> Iterator[str]:
     """What forbids a verdict, and what else a reader should know."""
     if not document["valid"]:
         yield "calls failed, so this decides nothing; try: trace, which shows what is said"
-    if document["status"] != "complete":
+    if document.get("failed"):
+        yield shown(document["failed"])
+    elif document["status"] != "complete":
         yield f"{document['status']}: broken off, so there is no verdict; figures are what there is"
     yield from (shown(each) for each in document["warnings"])
 
@@ -118,7 +122,11 @@ def _untold(document: Mapping[str, Any]) -> Iterator[str]:
         return
     wanted = max(each["blocks_wanted"] for each in untold)
     more = wanted - document["blocks"]
-    yield f"cannot be told: {names}; about {more} more blocks would; try: --max-blocks {wanted}"
+    said = f"cannot be told: {names}; about {more:,} more blocks would"
+    if wanted > TOO_MANY * document["blocks"]:
+        yield f"{said}, so it is too noisy here: end what else runs, and see: mcp-latency doctor"
+    else:
+        yield f"{said}; try: --max-blocks {wanted}"
 
 
 def _change(metric: Mapping[str, Any]) -> str:
