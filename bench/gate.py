@@ -51,6 +51,7 @@ class Rule(NamedTuple):
 class Metric(NamedTuple):
     """One segment at one quantile: shift, adjusted p, verdict, what would have been seen.
 
+    `p_adjusted` counts the other metrics and all looks: it is held against the whole level.
     `base_ns`, `head_ns`: the quantile of all readings of a side; None where only ratios are known.
     """
 
@@ -169,7 +170,7 @@ def _metric(
         segment,
         NAMES[q],
         shift,
-        p,
+        min(1.0, rule.looks * p),
         said,
         len(ratios),
         seen if seen is None else max(seen, 100 * rule.min_effect),

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,6 +14,7 @@ from bench import ab, gate, store, whole
 from bench.ab import Question
 from bench.drive import Job
 from bench.errors import INTERRUPTED, INVALID
+from bench.gate import Rule
 from bench.model import Cell, Limits, Placement, Scenario, Server, Step
 from bench.prepare import Prepared, Wish
 from bench.report.progress import Silent
@@ -130,6 +132,16 @@ def test_looks_never_go_beyond_the_most_blocks(
     question = Question("a", "b", Wish(), blocks=blocks, max_blocks=most)
     assert tuple(question.looks) == looks
     assert question.rule.looks == len(looks)
+
+
+def test_an_adjusted_p_counts_figures_and_looks_and_is_held_against_the_whole_level() -> None:
+    rows = [(segment, 0.5, np.arange(1.0, 13.0) / 100) for segment in ("setup", "call")]
+    once, thrice = (gate.judged(rows, Rule(looks=looks)) for looks in (1, 3))
+    assert [metric.p_adjusted for metric in once] == [2 * 2**-11] * 2
+    assert [metric.p_adjusted for metric in thrice] == [6 * 2**-11] * 2
+    assert {metric.verdict for metric in (*once, *thrice)} == {"slower"}
+    strict = Rule(looks=3, level=6 * 2**-11)
+    assert {metric.verdict for metric in gate.judged(rows, strict)} == {"cannot tell"}
 
 
 def test_a_quick_look_has_blocks_enough_to_show_a_shift_in_every_figure() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import ab, gate, seen, stats, store
+from bench import ab, gate, stats, store, whole
 from bench.ab import Question
 from bench.comparison import Sample
 from bench.gate import Rule
@@ -76,11 +76,8 @@ def _blocks(
     question = Question(base_line, head_line, wish, blocks=count, max_blocks=count)
     with tempfile.TemporaryDirectory() as folder:
         done = ab.paired(question, Path(folder), Silent())
-        run = store.read(done.path)
-        base_side, head_side = (
-            dict(seen.samples(seen.cell_of(run, asked))) for asked in run.meta["cells"]
-        )
-    return base_side, head_side
+        found = whole.of(store.read(done.path))
+    return found.base, found.head
 
 
 def _alarms(
