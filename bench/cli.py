@@ -202,10 +202,13 @@ def _ab(options: argparse.Namespace) -> int:
     from bench.report.progress import watcher
 
     with watcher() as watching:
-        document = ab.compare(ab.asked(options), options.out, watching)
-    output.show(document, decision.page, form=options.form)
+        document, failed = ab.compare(ab.asked(options), options.out, watching)
+    if failed is None or options.form == "json":
+        output.show(document, decision.page, form=options.form)
+    if failed is not None:
+        output.complain(failed)
     print(document["path"], file=sys.stderr)
-    return ab.code(document)
+    return ab.code(document) if failed is None else failed.exit_code
 
 
 def _aa(options: argparse.Namespace) -> int:
@@ -216,7 +219,7 @@ def _aa(options: argparse.Namespace) -> int:
     with watcher() as watching:
         document = aa.certify(aa.asked(options), options.out, watching)
     output.show(document, decision.certificate, form=options.form)
-    return INTERRUPTED if document["status"] == "interrupted" else FINE
+    return aa.code(document)
 
 
 VERBS: Mapping[str, Verb] = {

@@ -63,6 +63,7 @@ LAYERS = {
     "gate": 4,
     "assertions": 7,
     "checkout": 3,
+    "whole": 6,
     "blocks": 8,
     "certificate": 5,
     "wishes": 9,

@@ -47,9 +47,9 @@ def _sentences(verdict: Mapping[str, Any]) -> Iterator[str]:
         if metric["verdict"] in ("slower", "faster"):
             name = f"{metric['segment']} {metric['quantile']}"
             yield f"**{plain(name)}** is {metric['verdict']}: {_change(metric)}.  "
-        elif metric["verdict"] == "cannot tell" and metric.get("wants_blocks"):
+        elif metric["verdict"] == "cannot tell" and metric.get("blocks_wanted"):
             name = f"{metric['segment']} {metric['quantile']}"
-            yield f"{plain(name)}: cannot tell; about {metric['wants_blocks']} blocks could.  "
+            yield f"{plain(name)}: cannot tell; about {metric['blocks_wanted']} blocks could.  "
 
 
 def _change(metric: Mapping[str, Any]) -> str:
