@@ -70,8 +70,15 @@ def test_the_workflows_of_this_project_and_of_the_document_name_inputs_there_are
     workflows += [block for block in _blocks("yaml") if "jobs:" in block]
     for text in workflows:
         for step in yaml.safe_load(text)["jobs"]["latency"]["steps"]:
-            if step.get("uses", "").startswith(("./", "mcp-latency/")):
+            if step.get("uses", "").startswith(("./", "OWNER/")):
                 assert step["with"].keys() <= ACTION["inputs"].keys()
+
+
+def test_the_lines_of_the_readme_are_steps_with_inputs_there_are() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (TOP / "README.md").read_text("utf-8"), re.S)
+    checkout, ours = yaml.safe_load(block)
+    assert checkout == {"uses": "actions/checkout@v4"}
+    assert {"setup", "command"} == ours["with"].keys() <= ACTION["inputs"].keys()
 
 
 # What is compared
@@ -239,7 +246,7 @@ def test_without_a_verdict_the_step_fails_and_says_the_last_words(runner: Runner
     assert done.returncode == 64
     assert runner.outputs() == {"verdict": "none", "folder": ""}
     assert "no verdict" in runner.summary()
-    assert "--no-such-option" in runner.summary()
+    assert "> mcp-latency" in runner.summary()
 
 
 def test_nothing_to_compare_is_an_error_of_the_workflow(runner: Runner) -> None:
