@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench import censored, seen, segments, stats
-from bench.compare import Sample
+from bench.comparison import Sample
 from bench.model import OUTCOMES
 from bench.seen import Seen
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bench import stats
-from bench.compare import Sample
+from bench.comparison import Sample
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 

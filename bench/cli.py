@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
+from bench import output
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
 from bench.options import Verb, parser
 
-if TYPE_CHECKING:
-    from bench.model import Limits, Server
-    from bench.prepare import Wish
-
-
-VARIED = ("session", "response", "connection", "ack", "client", "opening")
 AUDIT_ROUNDS = 3
 
 
@@ -38,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        _complain(error)
+        output.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -57,34 +51,35 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bench import measure
+    from bench import measure, wishes
     from bench.report.progress import watcher
+    from bench.report.wording import page
 
     if options.config is not None and options.server is None:
         _refuse_beside_audit(options)
         return _audit(options)
     with watcher() as watching:
-        measured = measure.measure(_wish(options), options.out, watching)
+        measured = measure.measure(wishes.wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _show(measured.document, as_json=options.json)
+        output.show(measured.document, page, form="json" if options.json else "terminal")
     for name, error in measured.failed.items():
-        _complain(f"{name}: {error}")
+        output.complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from bench import audit
+    from bench import audit, wishes
     from bench.measure import loop_options
     from bench.report import startup
 
     document = audit.run(
-        _listed(options),
+        wishes.listed(options),
         loop_options(),
         rounds=options.launches or AUDIT_ROUNDS,
-        limits=_limits(options),
+        limits=wishes.limits(options),
     )
-    _say(document, startup.render, as_json=options.json)
+    output.say(document, startup.render, as_json=options.json)
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
@@ -105,55 +100,6 @@ def _refuse_beside_audit(options: argparse.Namespace) -> None:
             raise UsageError(f"{word} does not go with an audit; name one server with --server")
 
 
-def _listed(options: argparse.Namespace) -> tuple[Server, ...]:
-    """The servers of the --config file."""
-    from bench import config
-
-    file = str(options.config)
-    try:
-        text = options.config.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}") from error
-    return config.read_config(text, file=file, variables=os.environ)
-
-
-def _target(options: argparse.Namespace) -> Server | None:
-    """The server that --, --url or --config with --server names; UsageError where two do."""
-    from bench import config, target
-
-    named = {
-        "-- COMMAND": options.command is not None,
-        "--url": bool(options.url),
-        "--config": options.config is not None,
-    }
-    if options.server is not None and options.config is None:
-        raise UsageError("--server goes with --config FILE; name a known server as it is")
-    if options.header and not options.url:
-        raise UsageError("--header goes with --url; a server list has its own headers")
-    given = [word for word, there in named.items() if there]
-    if len(given) > 1:
-        raise UsageError(f"both {given[0]} and {given[1]}: name one server")
-    if options.command is not None:
-        return target.from_command(options.command)
-    if options.config is not None:
-        if options.server is None:
-            raise UsageError("--config lists several servers; name one with --server")
-        return config.choose(_listed(options), options.server, file=str(options.config))
-    if options.url:
-        headers = tuple(target.header(text) for text in options.header)
-        return target.from_url(options.url, headers, ca=options.ca, proxy=options.proxy)
-    return None
-
-
-def _limits(options: argparse.Namespace) -> Limits:
-    from bench.model import Limits
-
-    usual = Limits(call_s=options.timeout, setup_s=options.setup_timeout)
-    if options.max_message is None:
-        return usual
-    return Limits(usual.call_s, usual.setup_s, options.max_message)
-
-
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
     """Interrupted, then what kept a cell from being measured, then invalid, then fine."""
     if document["status"] == "interrupted":
@@ -167,16 +113,20 @@ def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from bench import store, summary
-    from bench.report import FORMATS
+    from bench.report import FORMATS, decision
+    from bench.report.wording import page
 
     document = summary.document(store.read(options.run))
+    decided = store.verdict(options.run)
+    if decided is not None and options.form != "json" and options.out is None:
+        output.show(decided, decision.page, form=options.form)
     if options.out is not None:
-        form = FORMATS.get(options.form, _as_json)
+        form = FORMATS.get(options.form, output.json_text)
         options.out.write_text(form(document), "utf-8")
     elif options.form == "markdown":
         print(FORMATS["markdown"](document), end="")
     else:
-        _show(document, as_json=options.form == "json")
+        output.show(document, page, form=options.form)
     return FINE
 
 
@@ -185,19 +135,41 @@ def _export(options: argparse.Namespace) -> int:
 
     document = export.export(options.run, options.to, cell=options.cell, out=options.out)
     if options.json:
-        print(_as_json(document))
+        print(output.json_text(document))
     elif document["content"] is not None:
         sys.stdout.buffer.write(document["content"].encode())
     return FINE
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from bench import versus
+    from bench.report.versus import page
+
+    document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
+    output.show(document, page, form=options.form)
+    return versus.code(document)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from bench import history
+    from bench.report.history import PAGES
+
+    document, code = history.ACTIONS[options.action](options)
+    output.show(document, PAGES[options.action], form=options.form)
+    if vars(options).get("out") is not None:
+        from bench.plots.history import save
+
+        save(document, options.out)
+    return code
+
+
 def _trace(options: argparse.Namespace) -> int:
-    from bench import tracing
+    from bench import tracing, wishes
     from bench.report import trace
 
-    traced = tracing.trace(_wish(options), options.run, options.cell)
+    traced = tracing.trace(wishes.wish(options), options.run, options.cell)
     if options.json:
-        print(_as_json(trace.document(traced)))
+        print(output.json_text(trace.document(traced)))
     else:
         print(trace.render(traced, full=options.full), end="")
     if options.save is not None:
@@ -210,7 +182,7 @@ def _list(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report import listing
 
-    _say(measure.known(), listing.render, as_json=options.json)
+    output.say(measure.known(), listing.render, as_json=options.json)
     return FINE
 
 
@@ -220,68 +192,31 @@ def _doctor(options: argparse.Namespace) -> int:
     from bench.report import health
 
     document = doctor.run(loop_options())
-    _say(document, health.render, as_json=options.json)
+    output.say(document, health.render, as_json=options.json)
     return FINE
 
 
-def _wish(options: argparse.Namespace) -> Wish:
-    from bench.prepare import Wish
+def _ab(options: argparse.Namespace) -> int:
+    from bench import ab
+    from bench.report import decision
+    from bench.report.progress import watcher
 
-    given = vars(options)
-    transport = given.get("transport") or ()
-    return Wish(
-        names=given.get("scenario", ()),
-        target=_target(options),
-        transport=(transport,) if isinstance(transport, str) else transport,
-        era=options.era,
-        variants={key: given[key] for key in VARIED if given.get(key)},
-        protocol=options.protocol,
-        tool=options.tool,
-        arguments=options.args,
-        calls=given.get("calls"),
-        launches=given.get("launches"),
-        warmup=given.get("warmup"),
-        quick=given.get("quick", False),
-        seed=given.get("seed"),
-        pin=given.get("pin", "auto"),
-        probe=given.get("probe"),
-        spans=given.get("spans", False),
-        limits=_limits(options),
-    )
+    with watcher() as watching:
+        document = ab.compare(ab.asked(options), options.out, watching)
+    output.show(document, decision.page, form=options.form)
+    print(document["path"], file=sys.stderr)
+    return ab.code(document)
 
 
-def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print(_as_json(document))
-        return
-    import shutil
+def _aa(options: argparse.Namespace) -> int:
+    from bench import aa
+    from bench.report import decision
+    from bench.report.progress import watcher
 
-    from bench.report import terminal
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    width = shutil.get_terminal_size((160, 24)).columns
-    plain = "utf" not in (sys.stdout.encoding or "").lower()
-    print(terminal.render(document, width=width, colour=colour, plain=plain), end="")
-
-
-def _say(
-    document: Mapping[str, Any],
-    render: Callable[[Mapping[str, Any]], str],
-    *,
-    as_json: bool,
-) -> None:
-    print(f"{_as_json(document)}\n" if as_json else render(document), end="")
-
-
-def _as_json(document: object) -> str:
-    """All ASCII, and no control characters in it: a terminal may be what reads it."""
-    return json.dumps(document, indent=1, allow_nan=False)
-
-
-def _complain(words: object) -> None:
-    from bench.report.figures import said
-
-    print(f"mcp-latency: {said(words)}", file=sys.stderr)
+    with watcher() as watching:
+        document = aa.certify(aa.asked(options), options.out, watching)
+    output.show(document, decision.certificate, form=options.form)
+    return INTERRUPTED if document["status"] == "interrupted" else FINE
 
 
 VERBS: Mapping[str, Verb] = {
@@ -289,6 +224,10 @@ VERBS: Mapping[str, Verb] = {
     "report": _report,
     "export": _export,
     "trace": _trace,
+    "compare": _compare,
+    "ab": _ab,
+    "aa": _aa,
+    "history": _history,
     "list": _list,
     "doctor": _doctor,
 }

@@ -46,7 +46,7 @@ async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
         prepared = await prepare.prepare(wish)
     path = store.create(out, prepared.name)
     secrets = [each for one in prepared.job.servers.values() for each in redact.secrets_of(one)]
-    writer = store.Writer(path, _meta(prepared), secrets=secrets)
+    writer = store.Writer(path, meta(prepared), secrets=secrets)
     ended = Ended("interrupted", {})
     try:
         ended = await runner.run(prepared.turns, prepared.job, writer, watcher)
@@ -69,7 +69,7 @@ def _cleaned(servers: Sequence[Server]) -> Iterator[None]:
         raise
 
 
-def _meta(prepared: Prepared) -> dict[str, Any]:
+def meta(prepared: Prepared) -> dict[str, Any]:
     """What run.json says from the start: names of variables and headers, never their values."""
     job = prepared.job
     return {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import stats
-from bench.compare import Sample
+from bench.comparison import Sample
 
 DELAYED_ACK_NS = (38_000_000, 48_000_000)  # Linux: TCP_DELACK_MIN is 40 ms
 MUCH, FAR_NS = 5, 5_000_000
@@ -28,6 +28,7 @@ class Figures(NamedTuple):
     launches: int
     per_call_connections: bool
     own_client: bool = False
+    one_per_call: bool = False
 
 
 def find(figures: Figures) -> list[str]:
@@ -122,6 +123,18 @@ def _modes(figures: Figures) -> Iterator[str]:
     yield f"{len(modes)} modes, {centres} ms: {why}"
 
 
+def _one_per_call(figures: Figures) -> Iterator[str]:
+    """The parts of a call that has a start of its own, which are not the call's."""
+    parts = [name for name in ("setup", "call", "teardown") if name in figures.samples]
+    if figures.one_per_call and "call" in parts:
+        medians = {name: _median(figures.samples[name]) for name in parts}
+        listed = " + ".join(f"{name} {value / 1e6:.3g} ms" for name, value in medians.items())
+        yield (
+            f"a start for each call: {sum(medians.values()) / 1e6:.3g} ms a call = {listed}; "
+            "with --policy reuse only the call is paid each time"
+        )
+
+
 PATTERNS: tuple[Callable[[Figures], Iterator[str]], ...] = (
     _delayed_ack,
     _handshake_per_call,
@@ -130,6 +143,7 @@ PATTERNS: tuple[Callable[[Figures], Iterator[str]], ...] = (
     _first_call,
     _imports,
     _modes,
+    _one_per_call,
 )
 
 

@@ -44,6 +44,7 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     client: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
     ack: tuple[str, ...] = ()
+    policy: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     capabilities: Mapping[str, Any] = {}
     honour_cache: bool = False

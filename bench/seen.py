@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import compare, segments, stats, tables
-from bench.compare import Sample
+from bench import comparison, segments, stats, tables
+from bench.comparison import Sample
 from bench.era import era_of_version
 from bench.segments import MISSING, Stamps
 from bench.store import Run
@@ -188,6 +188,14 @@ def _sample(
     name: str, values: Stamps, rounds: Stamps, over: Stamps | None = None
 ) -> Iterator[tuple[str, Sample]]:
     there = values != MISSING
-    beyond = compare.NOTHING if over is None else over[over != MISSING]
+    beyond = comparison.NOTHING if over is None else over[over != MISSING]
     if there.any() or len(beyond):
         yield name, Sample(values[there], rounds[there], beyond)
+
+
+def server(cell: Seen) -> str:
+    """Who the server says it is, name and version; empty where it does not."""
+    known: Mapping[str, Any] = next(
+        (d["facts"]["server_info"] for d in cell.details if "server_info" in d["facts"]), {}
+    )
+    return " ".join(str(known[key]) for key in ("name", "version") if known.get(key))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from bench import (
     by_step,
-    compare,
+    comparison,
     counted,
     doubts,
     ledger,
@@ -20,7 +20,7 @@ from bench import (
     stats,
     store,
 )
-from bench.compare import Compared, Side
+from bench.comparison import Compared, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
 from bench.patterns import Figures
@@ -31,15 +31,18 @@ COMPARED = ("setup", "first_call", "call")
 AXES = ("transport", "era")
 SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
-COMPARED_ALONG = {"client": ("first_result", "call")}
+# Where each call has a start of its own there is nothing for a dearer setup to pay off.
+COMPARED_ALONG = {"client": ("first_result", "call"), "policy": ("first_result", "call")}
 
 
 def document(run: Run) -> dict[str, Any]:
     """The whole summary as plain data; n = 0 gives nulls, never NaN."""
     cells = [seen.cell_of(run, asked) for asked in run.meta["cells"]]
-    sides = [_side(cell) for cell in cells]
+    sides = [side_of(cell) for cell in cells]
     axes = (*AXES, *sorted({key for cell in cells for key in cell.asked["variant"]}))
-    compared = compare.compare(tuple(compare.pairs(sides, axes)), COMPARED, along=COMPARED_ALONG)
+    compared = comparison.compare(
+        tuple(comparison.pairs(sides, axes)), COMPARED, along=COMPARED_ALONG
+    )
     return {
         "format": store.FORMAT,
         "run": run.path.name,
@@ -65,7 +68,17 @@ def unbelieved(cell: Mapping[str, Any]) -> list[str]:
     return [words for words, there in doubts.items() if there]
 
 
-def _side(cell: Seen) -> Side:
+def failure(cell: Mapping[str, Any]) -> str:
+    """Why the figures of a cell of the document are no baseline, in words; empty where they are."""
+    told = next((each for each in cell["warnings"] if each.startswith("not measured")), None)
+    if told is not None or not cell["outcomes"]["ok"]:
+        return told or "no call was ok"
+    counts = {"calls": cell["failed_calls"], "launches": cell["failed_launches"]}
+    return ", ".join(f"{count} {what} failed" for what, count in counts.items() if count)
+
+
+def side_of(cell: Seen) -> Side:
+    """A cell as a comparison sees it."""
     variant = dict(cell.asked["variant"])
     labels = {key: cell.asked[key] for key in ("scenario", "server", "transport", "era")}
     version = seen.version(cell)
@@ -144,6 +157,7 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
         calls=int(made.sum()),
         launches=len(cell.launches),
         own_client=seen.labels(cell)["client"] == "wire",
+        one_per_call=cell.asked["variant"].get("policy") == "one-per-call",
         per_call_connections=cell.asked["variant"].get("connection") == "per-call",
     )
 
@@ -163,7 +177,7 @@ def _torn(run: Run) -> list[str]:
 
 
 def _comparisons(compared: Sequence[Compared]) -> list[dict[str, Any]]:
-    wanted = compare.rounds_wanted(len(compared))
+    wanted = comparison.rounds_wanted(len(compared))
     verdicts = {(*_cells(each), each.segment): each.verdict for each in compared}
     return [
         {**_comparison(each), "rounds_wanted": wanted, **_break_even(each, verdicts)}
@@ -182,7 +196,7 @@ def _break_even(
     even = None
     if each.segment == "call" and each.pair.axis not in COMPARED_ALONG:
         setup = verdicts.get((*_cells(each), "setup"), "cannot tell")
-        even = compare.break_even(each.pair, setup, each.verdict)
+        even = comparison.break_even(each.pair, setup, each.verdict)
     return {
         "break_even_calls": even.calls if even else None,
         "cheaper": even.cheaper if even else None,

@@ -28,5 +28,6 @@ VARIANTS: Mapping[str, Axis] = {
     "ack": Axis(values=("delayed", "quick"), transports=("http",)),
     "client": Axis(values=("wire", "sdk", "sdk-auto")),
     "opening": Axis(values=("known", "direct", "find"), eras_of={"direct": ("stateless",)}),
+    "policy": Axis(values=("reuse", "one-per-call")),
     "probe": Axis(values=("on", "off")),
 }

@@ -150,7 +150,7 @@ def test_a_url_that_never_accepts_is_given_up_at_the_limit(program: Program) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["https://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://127.0.0.1:99999/", "http://"]
+    "url", ["ftp://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://127.0.0.1:99999/", "http://"]
 )
 def test_a_url_that_is_none_is_wrong_usage(program: Program, url: str) -> None:
     assert f'"{url}"' in _words(program("run", "--url", url), USAGE)

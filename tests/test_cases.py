@@ -221,3 +221,18 @@ def test_a_module_that_sleeps_at_its_top_is_charged_to_imports(program: Program)
     assert segments["imports"]["p50_ns"] >= 300 * MS
     assert segments["initialize"]["p50_ns"] < segments["imports"]["p50_ns"]
     assert any("imports are" in finding for finding in said.cell["findings"])
+
+
+def test_a_start_for_each_call_is_a_policy_of_its_own_with_its_parts(program: Program) -> None:
+    said = program.run("slow_start", options=["--policy", "reuse,one-per-call"])
+    reuse, each = said.document["cells"]
+    assert {each["variant"]["policy"], reuse["variant"]["policy"]} == {"one-per-call", "reuse"}
+    if reuse["variant"]["policy"] != "reuse":
+        reuse, each = each, reuse
+    assert (reuse["calls"], each["calls"]) == (6, 2)
+    assert each["segments"]["call"]["n"] == each["segments"]["setup"]["n"] == 2
+    assert each["segments"]["first_result"]["p50_ns"] >= 300 * MS
+    (words,) = [line for line in each["findings"] if line.startswith("a start for each call")]
+    assert "setup" in words
+    assert "teardown" in words
+    assert not [line for line in reuse["findings"] if line.startswith("a start for each call")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import censored
-from bench.compare import Sample
+from bench.comparison import Sample
 from bench.errors import INVALID
 from tests.outside import Program
 

@@ -22,9 +22,9 @@ from rich.console import Console
 
 import bench
 from bench import measure, plots, report, store, summary
-from bench.cli import _as_json
 from bench.errors import COULD_NOT, FINE, INVALID
 from bench.model import Cell, Message, Turn
+from bench.output import json_text
 from bench.report import FORMATS, health, listing, progress, startup, terminal, trace
 from bench.tracefile import Traced
 from tests.outside import Program, module, toml
@@ -202,7 +202,7 @@ def test_a_name_is_no_formula_in_a_picture(draw: Callable[..., Any], tmp_path: P
 
 def test_json_stays_json_and_a_terminal_may_show_it() -> None:
     words = {"name": WORDS + "\ud800"}
-    text = _as_json(words)
+    text = json_text(words)
     assert json.loads(text) == words
     assert text.isascii()
     _assert_harmless(text)

@@ -7,16 +7,26 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
 import bench
 from bench import plots
 from bench.frames import LoadedRun
+from bench.plots import canvas, course
 from tests.story import CountingClock, Responder, run_in_memory
 
 mpl.use("Agg")
-DRAW: tuple[Callable[..., Axes], ...] = (plots.setup, plots.breakdown, plots.break_even)
+DRAW: tuple[Callable[..., Axes], ...] = (
+    plots.setup,
+    plots.breakdown,
+    plots.break_even,
+    plots.distribution,
+    plots.timeline,
+    plots.compare,
+    plots.drift,
+)
 COSTS_NS = {"initialize": 3_000_000, "tools/call": 250_000, "ping": 1_000}
 
 
@@ -46,7 +56,9 @@ def test_a_run_is_drawn_on_new_axes_or_on_given_ones(
     assert ax.get_xlabel()
 
 
-@pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize(
+    "draw", [draw for draw in DRAW if draw is not plots.timeline], ids=lambda draw: draw.__name__
+)
 def test_a_run_without_figures_says_so(draw: Callable[..., Axes], tmp_path: Path) -> None:
     error = {"error": {"code": -32603, "message": "no"}}
     run = _run(tmp_path, **{"initialize": error, "server/discover": error})
@@ -67,3 +79,70 @@ def test_every_segment_that_can_be_drawn_has_one_colour() -> None:
     from bench.ledger import CALL_PARTS, SETUP_PARTS
 
     assert {*CALL_PARTS, *SETUP_PARTS, "boundary"} <= set(plots.COLOURS)
+
+
+def test_a_few_outliers_are_counted_and_do_not_flatten_the_rest() -> None:
+    random = np.random.default_rng(1)
+    usual = random.normal(303_000, 30_000, 99_993).clip(237_000, 900_000).astype(np.int64)
+    rare = np.linspace(10_000_000, 37_599_000, 7).astype(np.int64)
+    main = canvas.main_mass([np.concatenate([usual, rare])])
+    assert main.high_ns <= 900_000
+    assert not main.logarithmic
+    assert main.beyond.endswith("above, max 37.6 ms")
+    assert int(main.beyond.split()[0].replace(",", "")) >= 7
+
+
+def test_two_modes_far_apart_both_stay_on_the_axis() -> None:
+    values = np.array([1_000_000] * 980 + [45_000_000] * 20, np.int64)
+    main = canvas.main_mass([values])
+    assert (main.low_ns, main.high_ns) == (1_000_000, 45_000_000)
+    assert main.logarithmic
+    assert main.unit == "ms (logarithmic)"
+    assert main.beyond == ""
+
+
+def test_a_distribution_shows_every_call_as_a_share_on_a_named_scale(tmp_path: Path) -> None:
+    ax = plots.distribution(_run(tmp_path))
+    assert ax.get_xlabel() == "call, ms"
+    assert ax.get_ylabel() == "share of calls"
+    for line in ax.get_lines():
+        assert line.get_ydata()[-1] == 1.0  # type: ignore[index]
+
+
+def test_a_quarter_of_a_millisecond_is_a_quarter_on_the_axis(tmp_path: Path) -> None:
+    line = plots.distribution(_run(tmp_path)).get_lines()[0]
+    assert np.median(np.asarray(line.get_xdata(), np.float64)) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_step_of_the_level_is_found_where_it_is_and_chance_is_none() -> None:
+    random = np.random.default_rng(2)
+    found = 0
+    for _ in range(200):
+        flat = np.exp(random.normal(0, 0.02, 100))
+        found += bool(course.steps(flat))
+        stepped = flat * np.where(np.arange(100) < 60, 1.0, 1.2)
+        assert course.steps(stepped) == pytest.approx([60], abs=2)
+    assert found <= 2
+
+
+def test_a_timeline_cuts_the_wait_for_the_start_and_says_how_long_it_was(tmp_path: Path) -> None:
+    ax = plots.timeline(_run(tmp_path), messages=None)
+    words = [text.get_text() for text in ax.texts]
+    assert any(word.startswith("≈ 3") and word.endswith("ms") for word in words)
+    assert "initialize" in words or "server/discover" in words
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["server", "client"]
+
+
+def test_a_timeline_says_how_many_messages_it_leaves_out(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    launch = run.messages[run.messages["launch"] == 0]
+    ax = plots.timeline(run, messages=4)
+    assert f"{len(launch) - 4} later messages not drawn" in ax.get_xlabel()
+
+
+def test_a_comparison_names_both_sides_and_the_segment(tmp_path: Path) -> None:
+    ax = plots.compare(_run(tmp_path), axis="era")
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names
+    assert all("stateless to stateful" in name for name in names)
+    assert any(name.endswith("call") for name in names)

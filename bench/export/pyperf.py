@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bench import seen
-from bench.compare import Sample
+from bench.comparison import Sample
 from bench.export.chosen import Chosen
 from bench.report.figures import harmless
 

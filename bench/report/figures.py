@@ -19,6 +19,15 @@ class Grid(NamedTuple):
     notes: Sequence[str] = ()
 
 
+class Page(NamedTuple):
+    """What a report says, for every format: a headline, tables, findings and doubts."""
+
+    headline: str
+    grids: Sequence[Grid] = ()
+    findings: Sequence[str] = ()
+    doubts: Sequence[str] = ()
+
+
 def milliseconds(value_ns: float | None) -> str:
     """Three significant digits with the unit: `0.481 ms`, `12.3 µs`, `1.25 s`."""
     if value_ns is None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import Grid, harmless
-from bench.report.wording import findings, grids, headline, warnings
+from bench.report.figures import Grid, Page, harmless
+from bench.report.wording import page
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """The whole report as Markdown."""
-    lines = [f"### {plain(str(document['scenario']))}", "", plain(headline(document)), ""]
-    for grid in grids(document):
+    """The whole report of a run as Markdown."""
+    return printed(page(document), title=str(document["scenario"]))
+
+
+def printed(page: Page, *, title: str) -> str:
+    """A page as Markdown under a title."""
+    lines = [f"### {plain(title)}", "", plain(page.headline), ""]
+    for grid in page.grids:
         lines += [*_table(grid), ""]
-    lines += [f"- → {plain(each)}" for each in findings(document)]
-    lines += [f"- ⚠ {plain(each)}" for each in warnings(document)]
+    lines += [f"- → {plain(each)}" for each in page.findings]
+    lines += [f"- ⚠ {plain(each)}" for each in page.doubts]
     return "\n".join(lines).rstrip() + "\n"
 
 

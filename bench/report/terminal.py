@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.report.figures import Grid, harmless
-from bench.report.wording import findings, grids, headline, warnings
+from bench.report.figures import Grid, Page, harmless
+from bench.report.wording import page
 
-ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞◌»", ".->ux/.><-=+#:%o}")
+ASCII = str.maketrans("·–→µ×÷…›‹░▒▓█▌▞◌»▁▂▃▄▅▆▇│", ".->ux/.><-=+#:%o}_.,-=+*|")
 STYLES = {"slower": "red", "faster": "green", "same": "dim", "cannot tell": "yellow"}
 
 
 def render(
     document: Mapping[str, Any], *, width: int = 160, colour: bool = False, plain: bool = False
 ) -> str:
-    """The whole report as text of at most `width` columns; `plain` for ASCII terminals."""
+    """The whole report of a run as text of at most `width` columns; `plain` for ASCII."""
+    return printed(page(document), width=width, colour=colour, plain=plain)
+
+
+def fitted(page: Page, out: TextIO, environment: Mapping[str, str]) -> str:
+    """A page as the terminal, or whatever else, at the end of `out` can show it."""
+    colour = out.isatty() and "NO_COLOR" not in environment
+    width = shutil.get_terminal_size((160, 24)).columns
+    plain = "utf" not in (out.encoding or "").lower()
+    return printed(page, width=width, colour=colour, plain=plain)
+
+
+def printed(page: Page, *, width: int = 160, colour: bool = False, plain: bool = False) -> str:
+    """A page as text of at most `width` columns; `plain` for ASCII terminals."""
     target = io.StringIO()
     console = Console(
         file=target,
@@ -29,16 +43,16 @@ def render(
         no_color=not colour,
         highlight=False,
     )
-    console.print(_words(headline(document), "bold"), soft_wrap=True)
-    for grid in grids(document):
+    console.print(_words(page.headline, "bold"), soft_wrap=True)
+    for grid in page.grids:
         console.print()
         console.print(_words(grid.title, "bold"), soft_wrap=True)
         console.print(_table(grid))
         for note in grid.notes:
             console.print(_words(f"  {note}"), soft_wrap=True)
-    for each in findings(document):
+    for each in page.findings:
         console.print(_words(f"→ {each}", "cyan"), soft_wrap=True)
-    for each in warnings(document):
+    for each in page.doubts:
         console.print(_words(f"! {each}", "yellow"), soft_wrap=True)
     text = target.getvalue()
     return text.translate(ASCII) if plain else text

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.report.bars import ledger_grids
 from bench.report.clients import client_grids
-from bench.report.figures import NONE, Grid, interval, milliseconds, percent, shown
+from bench.report.figures import NONE, Grid, Page, interval, milliseconds, percent, shown
 from bench.report.steps import step_grids
 
 SETUP_ROWS = (
@@ -30,6 +30,16 @@ CELLS_ABREAST = 4
 SHOWN_PAGES = 8
 
 
+def page(document: Mapping[str, Any]) -> Page:
+    """The whole report of a run."""
+    return Page(
+        headline(document),
+        tuple(grids(document)),
+        tuple(findings(document)),
+        tuple(warnings(document)),
+    )
+
+
 def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     """The tables of a report, in order: setups, calls, clients, ledgers, comparisons."""
     cells = document["cells"]
@@ -40,7 +50,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     yield from step_grids(cells, names)
     yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
-    yield from _comparison_grids(document["comparisons"], names)
+    yield from comparison_grids(document["comparisons"], names)
 
 
 def labels(cells: Sequence[str]) -> dict[str, str]:
@@ -157,7 +167,7 @@ def _wants(cell: Mapping[str, Any]) -> int:
     return found["wants"] if found and found["p99_ns"] is None else 0
 
 
-def _comparison_grids(
+def comparison_grids(
     comparisons: Sequence[Mapping[str, Any]], names: Mapping[str, str]
 ) -> Iterator[Grid]:
     """One table for each two values of an axis."""

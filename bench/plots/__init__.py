@@ -1,0 +1,22 @@
+"""Pictures of a run: each takes a loaded run and an Axes, draws, and returns the Axes."""
+
+from bench.plots.canvas import COLOURS
+from bench.plots.costs import break_even
+from bench.plots.course import drift
+from bench.plots.history import history
+from bench.plots.lanes import timeline
+from bench.plots.ledgers import breakdown, setup
+from bench.plots.ratios import compare
+from bench.plots.spread import distribution
+
+__all__ = [
+    "COLOURS",
+    "break_even",
+    "breakdown",
+    "compare",
+    "distribution",
+    "drift",
+    "history",
+    "setup",
+    "timeline",
+]

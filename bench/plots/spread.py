@@ -1,0 +1,70 @@
+"""How the readings of one segment are spread: their share up to each value, and their mass."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from bench.frames import LoadedRun
+from bench.plots.canvas import (
+    CELL_COLOURS,
+    NS_PER_MS,
+    Main,
+    Ns,
+    axes,
+    main_mass,
+    names_of,
+    no_data,
+    plain,
+)
+from bench.plots.readings import steady
+
+BINS = 80
+
+
+def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> Axes:
+    """The steady readings of a call segment per cell: lines are the share of calls up to a value
+    (ECDF), the areas below them where the calls lie (histogram, each cell's fullest bin the same).
+
+    All cells share one axis, which the main mass fills; what lies beyond is counted and named.
+    """
+    drawn = axes(ax)
+    found = steady(run, segment)
+    if not found:
+        no_data(drawn)
+        return drawn
+    main = main_mass(list(found.values()))
+    names = names_of(list(found))
+    for (cell, values), colour in zip(found.items(), CELL_COLOURS, strict=False):
+        _area(drawn, values, main, colour)
+        _line(drawn, values, colour, names[cell])
+    _frame(drawn, main, segment)
+    return drawn
+
+
+def _line(ax: Axes, values: Ns, colour: str, name: str) -> None:
+    ordered = np.sort(values) / NS_PER_MS
+    share = np.arange(1, len(ordered) + 1) / len(ordered)
+    ax.step(ordered, share, where="post", color=colour, label=name, lw=1.6)
+
+
+def _area(ax: Axes, values: Ns, main: Main, colour: str) -> None:
+    low, high = main.low_ns / NS_PER_MS, main.high_ns / NS_PER_MS
+    space = np.geomspace if main.logarithmic else np.linspace
+    counts, edges = np.histogram(values / NS_PER_MS, bins=space(low, max(high, low * 1.01), BINS))
+    if counts.max():
+        ax.stairs(0.5 * counts / counts.max(), edges, fill=True, alpha=0.25, color=colour)
+
+
+def _frame(ax: Axes, main: Main, segment: str) -> None:
+    if main.logarithmic:
+        ax.set_xscale("log")
+    low, high = main.low_ns / NS_PER_MS, main.high_ns / NS_PER_MS
+    margin = 0.02 * (high - low) or 0.02 * high
+    ax.set_xlim(low if main.logarithmic else low - margin, high + margin)
+    ax.set_ylim(0, 1.02)
+    ax.set(xlabel=f"{segment}, {main.unit}", ylabel="share of calls")
+    if main.beyond:
+        ax.text(0.995, 0.5, main.beyond + " →", ha="right", transform=ax.transAxes)
+    ax.legend(frameon=False, loc="lower right")
+    plain(ax)
