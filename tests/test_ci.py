@@ -21,7 +21,7 @@ from bench import store
 from bench.ci import words
 from bench.ci.comment import COMMENT_BYTES, marker
 from bench.ci.job import base_of, job
-from bench.errors import COULD_NOT, SLOWER, UsageError
+from bench.errors import COULD_NOT, INVALID, SLOWER, UsageError
 from tests.test_exports import VERDICT
 
 TOP = Path(__file__).parent.parent
@@ -251,10 +251,11 @@ FEW = "--tool echo -n 5 -w 1 --pin none --seed 1 --blocks 12 --max-blocks 12"
 def test_a_slower_head_fails_the_step_and_everything_the_runner_reads_says_so(
     runner: Runner,
 ) -> None:
-    done = runner.step("measure", command=f"{sys.executable} server.py", args=FEW)
+    setup = f"mkdir -p .venv/bin && ln -s {sys.executable} .venv/bin/python"
+    done = runner.step("measure", command=".venv/bin/python server.py", setup=setup, args=FEW)
     assert done.returncode == SLOWER, done.stdout + done.stderr
     outputs = runner.outputs()
-    assert outputs["verdict"] == "slower"
+    assert (outputs["code"], outputs["verdict"]) == ("1", "slower")
     verdict = store.verdict(outputs["folder"])
     assert verdict is not None
     assert verdict["base"].startswith("git:")
@@ -264,6 +265,49 @@ def test_a_slower_head_fails_the_step_and_everything_the_runner_reads_says_so(
     assert "call p50 got slower" in runner.summary()
     assert (runner.folder / "mcp-latency" / "comment.md").read_text("utf-8") == runner.summary()
     assert _git(runner.folder / "repository", "worktree", "list").count("\n") == 0
+
+
+def test_failed_calls_are_no_verdict_for_the_workflow_either(runner: Runner) -> None:
+    few = FEW.replace("echo", "fail").replace("12", "6")
+    done = runner.step("measure", command=f"{sys.executable} server.py", args=few)
+    assert done.returncode == INVALID, done.stdout + done.stderr
+    assert (runner.outputs()["code"], runner.outputs()["verdict"]) == ("3", "none")
+    assert Path(runner.outputs()["folder"]).is_dir()
+    assert "invalid, calls failed" in runner.summary()
+
+
+def test_the_documented_job_of_gitlab_ends_as_ab_does_and_leaves_a_report(runner: Runner) -> None:
+    (text,) = [block for block in _blocks("yaml") if "CI_MERGE_REQUEST" in block]
+    found = yaml.safe_load(text)["latency"]
+    repository = runner.folder / "repository"
+    program = runner.folder / "bin" / "mcp-latency"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m bench "$@"\n', "utf-8")
+    program.chmod(0o755)
+    variables = {
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(TOP),
+        "COMMAND": f"{sys.executable} server.py",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": _git(repository, "rev-parse", "HEAD~1"),
+    }
+    assert variables.keys() - {"PATH", "PYTHONPATH"} <= set(re.findall(r"[A-Z_]{7,}", text))
+    install, compare = found["script"]
+    assert install == "pip install --quiet mcp-latency"
+    compare = compare.replace(" ab ", f" ab {FEW} ", 1)
+    compare = compare.replace("-m venv", "-m venv --without-pip")
+    compare = compare.replace(".venv/bin/pip install -qq .", "test -x .venv/bin/python")
+    codes = [
+        subprocess.run(
+            ["bash", "-c", line],
+            cwd=repository,
+            env={**os.environ, **variables},
+            check=False,
+        ).returncode
+        for line in (compare, *found["after_script"])
+    ]
+    assert codes == [SLOWER, 0]
+    report = (repository / found["artifacts"]["reports"]["junit"]).read_text("utf-8")
+    assert '<failure type="failure" message="slower: ' in report
 
 
 def test_no_token_reaches_a_server_and_nothing_it_says_is_a_command_of_the_workflow(
@@ -289,7 +333,7 @@ def test_no_token_reaches_a_server_and_nothing_it_says_is_a_command_of_the_workf
 def test_without_a_verdict_the_step_fails_and_says_the_last_words(runner: Runner) -> None:
     done = runner.step("measure", command="python server.py", args="--no-such-option")
     assert done.returncode == 64
-    assert runner.outputs() == {"verdict": "none", "folder": ""}
+    assert runner.outputs() == {"code": "64", "verdict": "none", "folder": ""}
     assert "no verdict" in runner.summary()
     assert "--no-such-option" in runner.summary()
 

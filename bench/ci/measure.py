@@ -37,9 +37,10 @@ def run(variables: Mapping[str, str], event: Mapping[str, Any]) -> int:
         text = words.summary(verdict)
     comment_file(variables).write_text(text, "utf-8")
     _append(variables.get("GITHUB_STEP_SUMMARY"), words.bounded(text, SUMMARY_BYTES))
-    outputs = {"verdict": "none", "folder": ""}
+    outputs = {"code": str(code), "verdict": "none", "folder": ""}
     if verdict is not None:
-        outputs = {"verdict": verdict["verdict"], "folder": str(Path(verdict["path"]).resolve())}
+        outputs["folder"] = str(Path(verdict["path"]).resolve())
+        outputs["verdict"] = verdict["verdict"] if verdict["valid"] else "none"
     for name, value in outputs.items():
         _append(variables.get("GITHUB_OUTPUT"), f"{name}={value}\n")
     print(text)
