@@ -102,7 +102,7 @@ def test_a_server_is_compared_with_another_and_the_failed_assertion_says_how_sur
     said = _pytest(
         tmp_path,
         f"""
-BASE, HEAD = {module("slower", "1000", "0")!r}, {module("slower", "3000", "0")!r}
+BASE, HEAD = {module("slower", "1000", "0")!r}, {module("slower", "30000", "0")!r}
 
 def test_not_slower(mcp_latency):
     few = dict(tool="echo", calls=5, blocks=12, max_blocks=12, pin="none")
