@@ -130,17 +130,6 @@ def _report(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _export(options: argparse.Namespace) -> int:
-    from bench import export
-
-    document = export.export(options.run, options.to, cell=options.cell, out=options.out)
-    if options.json:
-        print(output.json_text(document))
-    elif document["content"] is not None:
-        sys.stdout.buffer.write(document["content"].encode())
-    return FINE
-
-
 def _compare(options: argparse.Namespace) -> int:
     from bench import versus
     from bench.report.versus import page
@@ -161,6 +150,17 @@ def _history(options: argparse.Namespace) -> int:
 
         save(document, options.out)
     return code
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bench import export
+
+    document = export.export(options.run, options.to, cell=options.cell, out=options.out)
+    if options.json:
+        print(output.json_text(document))
+    elif document["content"] is not None:
+        sys.stdout.buffer.write(document["content"].encode())
+    return FINE
 
 
 def _trace(options: argparse.Namespace) -> int:
