@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -93,6 +94,27 @@ def test_slower():
     )
     sentence = "<call p50: slower, +2.1 % (+1.2 % to +3.0 %); 1.4 % would have been seen>.ratio"
     assert f"1.021 = {sentence}" in said
+
+
+def test_a_server_is_compared_with_another_and_the_failed_assertion_says_how_sure_it_is(
+    tmp_path: Path,
+) -> None:
+    said = _pytest(
+        tmp_path,
+        f"""
+BASE, HEAD = {module("slower", "1000", "0")!r}, {module("slower", "30000", "0")!r}
+
+def test_not_slower(mcp_latency):
+    few = dict(tool="echo", calls=5, blocks=12, max_blocks=12, pin="none")
+    compared = mcp_latency.ab(BASE, HEAD, **few)
+    assert compared.verdict == "slower"
+    assert compared.call.p50.ratio < 1.05
+""",
+    )
+    assert "1 failed" in said
+    assert re.search(r"= <call p50: slower, [+×] ?[0-9.]+.* \(.* to .*\); .* seen>\.ratio", said), (
+        said
+    )
 
 
 def test_what_is_not_gated_is_said_with_what_is() -> None:
