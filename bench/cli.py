@@ -14,8 +14,11 @@ from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, Usag
 from bench.options import Verb, parser
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bench.model import Limits, Server
     from bench.prepare import Wish
+    from bench.store import Run
 
 
 VARIED = ("session", "response", "connection", "client")
@@ -66,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     with watcher() as watching:
         measured = measure.measure(_wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _show(measured.document, as_json=options.json)
+        _show(measured.document, options, as_json=options.json)
     for name, error in measured.failed.items():
         print(f"mcp-latency: {name}: {error}", file=sys.stderr)
     print(measured.path, file=sys.stderr)
@@ -169,15 +172,34 @@ def _report(options: argparse.Namespace) -> int:
     from bench import store, summary
     from bench.report import FORMATS
 
-    document = summary.document(store.read(options.run))
-    if options.out is not None:
-        form = FORMATS.get(options.form, _as_json)
-        options.out.write_text(form(document), "utf-8")
-    elif options.form == "markdown":
-        print(FORMATS["markdown"](document), end="")
+    run = store.read(options.run)
+    document = summary.document(run)
+    if options.form == "html":
+        text = _page(run, document)
+    elif options.out is not None or options.form == "markdown":
+        text = FORMATS.get(options.form, _as_json)(document)
     else:
-        _show(document, as_json=options.form == "json")
+        _show(document, options, as_json=options.form == "json")
+        return FINE
+    if options.out is None:
+        print(text, end="")
+    else:
+        _write(options.out, text)
     return FINE
+
+
+def _page(run: Run, document: Mapping[str, Any]) -> str:
+    from bench import sessions
+    from bench.report import html
+
+    return html.render(html.Told(document, run.meta, sessions.of(run)))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; try: -o FILE") from error
 
 
 def _trace(options: argparse.Namespace) -> int:
@@ -236,7 +258,7 @@ def _wish(options: argparse.Namespace) -> Wish:
     )
 
 
-def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
+def _show(document: Mapping[str, Any], options: argparse.Namespace, *, as_json: bool) -> None:
     if as_json:
         print(_as_json(document))
         return
@@ -244,7 +266,7 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
 
     from bench.report import terminal
 
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    colour = options.colour and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((160, 24)).columns
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     print(terminal.render(document, width=width, colour=colour, plain=plain), end="")

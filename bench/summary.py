@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import compare, counted, doubts, ledger, patterns, seen, stats, store
+from bench import compare, counted, doubts, ledger, patterns, seen, spread, stats, store
 from bench.compare import Compared, Sample, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
@@ -16,6 +16,7 @@ from bench.seen import Seen
 from bench.store import Run
 
 COMPARED = ("setup", "first_call", "call")
+SPREAD = ("setup", "call", "work")
 AXES = ("transport", "era")
 SEEN_VARIANTS = ("session", "response", "connection", "client", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
@@ -38,8 +39,17 @@ def document(run: Run) -> dict[str, Any]:
         "host": run.meta.get("host", {}),
         "cells": [_cell(run, cell, side) for cell, side in zip(cells, sides, strict=True)],
         "comparisons": _comparisons(compared),
+        "spreads": list(_spreads(sides)),
         "warnings": [*run.meta.get("warnings", []), *_torn(run)],
     }
+
+
+def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
+    """How the readings of a segment are spread, all cells on one axis."""
+    for name in SPREAD:
+        found = {side.cell: side.samples[name].values for side in sides if name in side.samples}
+        if found:
+            yield spread.document(name, found)
 
 
 def _side(cell: Seen) -> Side:

@@ -100,6 +100,7 @@ def _document(name: str) -> dict[str, object]:
         "host": {},
         "cells": [cell],
         "comparisons": [],
+        "spreads": [],
         "warnings": [name],
     }
 

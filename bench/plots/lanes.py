@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import COLOURS, axes, no_data, plain
+from bench.plots.canvas import axes, no_data, plain
+from bench.report.colours import COLOURS
 from bench.report.figures import milliseconds, shown
 
 CLIENT, SERVER = 1.0, 0.0

@@ -8,9 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import COLOURS, NS_PER_MS, WIDE, axes, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, no_data, plain
+from bench.report.colours import COLOURS
 from bench.report.figures import milliseconds
 from bench.report.wording import labels
+from bench.spread import WIDE
 
 
 def breakdown(run: LoadedRun, ax: Axes | None = None) -> Axes:
