@@ -37,7 +37,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
     yield from spread_grids(document["spreads"], names)
-    yield from _comparison_grids(document["comparisons"], names)
+    yield from comparison_grids(document["comparisons"], names)
 
 
 def labels(cells: Sequence[str]) -> dict[str, str]:
@@ -141,7 +141,7 @@ def _wants(cell: Mapping[str, Any]) -> int:
     return found["wants"] if found and found["p99_ns"] is None else 0
 
 
-def _comparison_grids(
+def comparison_grids(
     comparisons: Sequence[Mapping[str, Any]], names: Mapping[str, str]
 ) -> Iterator[Grid]:
     """One table for each two values of an axis."""
