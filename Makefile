@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --generate-hash
 SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check servers lab lock
+.PHONY: help setup run check servers lab browser lock
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -46,7 +46,17 @@ servers: setup ## Install every server that a recipe names, outside the source t
 lab: setup # The SDKs that the probe is tested on, outside the source tree
 	$(BIN)/python -m tests.probe.lab
 
-check: setup servers lab ## The whole gate, as CI runs it
+browser: # What the HTML report is tested in
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; \
+		else \
+			echo 'make check: no Chromium; on Debian: apt-get install chromium' >&2; \
+			exit 2; \
+		fi; }
+
+check: setup servers lab browser ## The whole gate, as CI runs it
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

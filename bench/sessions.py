@@ -12,7 +12,7 @@ from bench import store
 from bench.model import Message
 from bench.store import Run
 
-SHOWN_MESSAGES = 60
+SHOWN_MESSAGES = 40
 STAMPS = ("request_id", "read_ns", "entered_ns", "left_ns", "writing_ns")
 FIELDS = ("at_ns", "direction", "kind", "bytes", "method", "id", "http_status")
 
@@ -71,4 +71,3 @@ def _served(calls: pa.Table) -> dict[str, dict[str, int]]:
         for row in whole
         if None not in row.values()
     }
-

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAIN_SHARE = 0.001  # so many of all values may lie beyond the axis; they are counted and named
+STRETCH = 1.5
 WIDE = 12  # from this factor on between its ends an axis is logarithmic
 BINS = 96  # a multiple of the letters that a terminal has for them
 
@@ -29,11 +30,14 @@ def main_mass(values: Sequence[Ns]) -> Main:
     """The range that holds all but the largest thousandth of all values, the same for each cell.
 
     A rare value would flatten the rest to one bar; `above` and `max_ns` say how many there are and
-    the largest, so that none is lost. Two modes far apart both stay in, on a logarithmic axis.
+    the largest, so that none is lost. Those that make the range no more than STRETCH times as long
+    flatten nothing and stay. Two modes far apart both stay in, on a logarithmic axis.
     """
     whole = np.concatenate(values)
     last = len(whole) - int(MAIN_SHARE * len(whole)) - 1
-    low, high, most = int(whole.min()), int(np.partition(whole, last)[last]), int(whole.max())
+    low, most = int(whole.min()), int(whole.max())
+    near = low + STRETCH * (int(np.partition(whole, last)[last]) - low)
+    high = int(whole[whole <= near].max())
     above = int((whole > high).sum())
     return Main(low, high, low > 0 and high >= WIDE * low, above, most)
 

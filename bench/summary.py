@@ -193,12 +193,17 @@ def _comparison(each: Compared) -> dict[str, Any]:
         "base": each.pair.base.cell,
         "head": each.pair.head.cell,
         "segment": each.segment,
-        "ratio": None if shift is None else round(shift.ratio, 4),
-        "low": None if shift is None or shift.low is None else round(shift.low, 4),
-        "high": None if shift is None or shift.high is None else round(shift.high, 4),
+        "ratio": None if shift is None else _digits(shift.ratio),
+        "low": None if shift is None or shift.low is None else _digits(shift.low),
+        "high": None if shift is None or shift.high is None else _digits(shift.high),
         "p_adjusted": each.p_adjusted,
         "verdict": each.verdict,
         "rounds": each.rounds,
         "would_have_seen_percent": each.would_have_seen_percent,
         "also_differs": list(each.pair.also_differs),
     }
+
+
+def _digits(ratio: float) -> float:
+    """Five significant ones: a start of seconds beside one of microseconds is a ratio too."""
+    return float(f"{ratio:.5g}")

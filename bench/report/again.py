@@ -50,8 +50,8 @@ def _asked(meta: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -> I
         if len(values) == 1:
             yield from (option, str(values.pop()))
     for axis in AXES:
-        values = dict.fromkeys(cell.get(axis, cell["variant"].get(axis)) for cell in meta["cells"])
-        if known := [value for value in values if value]:
+        asked = dict.fromkeys(cell.get(axis, cell["variant"].get(axis)) for cell in meta["cells"])
+        if known := [value for value in asked if value]:
             yield from (f"--{axis}", ",".join(known))
     probes = {cell["variant"].get("probe") for cell in meta["cells"]}
     if "off" in probes:

@@ -62,8 +62,13 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
             )
             for cell in started
         ]
-        head = ("", "setup", "")
-        yield Grid("Where a setup goes", head, rows, [legend(glyphs)], _picture(glyphs))
+        yield Grid(
+            "Where a setup goes",
+            ("", "setup", ""),
+            rows,
+            [legend(glyphs)],
+            _picture(glyphs),
+        )
 
 
 def _picture(glyphs: Mapping[str, str]) -> Picture:

@@ -27,7 +27,7 @@ PAGES = jinja2.Environment(
 
 
 class Told(NamedTuple):
-    """A run as it is told: its summary, what run.json says of it, the first session of each cell."""
+    """A run as it is told: its summary, its run.json, and the first session of each cell."""
 
     document: Mapping[str, Any]
     meta: Mapping[str, Any]
@@ -48,8 +48,8 @@ def render(told: Told) -> str:
         warnings=list(wording.warnings(document)),
         figures=[each for each in _figures(document) if each not in compared],
         compared=compared,
-        calls=ledgers.bars(document, "call", names),
-        setups=ledgers.bars(document, "setup", names),
+        calls=ledgers.ledgers(document, "call", names),
+        setups=ledgers.ledgers(document, "setup", names),
         spreads=spreads.spreads(document, names),
         ratios=ratios.ratios(document, places),
         sessions=[(names[each.cell], each, sequences.rows(each)) for each in told.sessions],

@@ -1,4 +1,4 @@
-"""An axis of a picture: values to places in percent, and the round values that are written on it."""
+"""An axis of a picture: values to places in percent, and the round values written on it."""
 
 from __future__ import annotations
 

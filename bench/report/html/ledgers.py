@@ -29,16 +29,25 @@ class Bar(NamedTuple):
     said: str = ""
 
 
-def bars(document: Mapping[str, Any], whole: str, names: Mapping[str, str]) -> list[Bar]:
-    """The typical `call` or `setup` of each cell that has one.
+class Ledgers(NamedTuple):
+    """The bars of all cells; where they do not share an axis, each one fills its own."""
 
-    They share an axis; where they differ too much for that, each fills its own.
-    """
+    bars: Sequence[Bar]
+    shared: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The parts that any of them has."""
+        return list(dict.fromkeys(part.name for bar in self.bars for part in bar.parts))
+
+
+def ledgers(document: Mapping[str, Any], whole: str, names: Mapping[str, str]) -> Ledgers:
+    """The typical `call` or `setup` of each cell that has one, on one axis where that can be."""
     cells = [cell for cell in document["cells"] if cell["ledger"][whole]]
     totals = [cell["ledger"][whole][whole] for cell in cells]
     longest = max(totals, default=0)
     shared = longest < WIDE * min(totals, default=0)
-    return [
+    bars = [
         Bar(
             names[cell["cell"]],
             milliseconds(total),
@@ -47,6 +56,7 @@ def bars(document: Mapping[str, Any], whole: str, names: Mapping[str, str]) -> l
         )
         for cell, total in zip(cells, totals, strict=True)
     ]
+    return Ledgers(bars, shared)
 
 
 def _parts(ledger: Mapping[str, int], whole: str, longest_ns: int) -> list[Part]:
@@ -57,7 +67,11 @@ def _parts(ledger: Mapping[str, int], whole: str, longest_ns: int) -> list[Part]
             name,
             round((end - value) * percent, 3),
             round(value * percent, 3),
-            f"{name} {milliseconds(value)}, {value / max(1, ledger[whole]):.0%}",
+            f"{name} {milliseconds(value)}, {_share(value / max(1, ledger[whole]))}",
         )
         for (name, value), end in zip(parts.items(), accumulate(parts.values()), strict=True)
     ]
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "under 1%"

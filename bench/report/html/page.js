@@ -6,8 +6,9 @@
   const sessions = JSON.parse(document.getElementById("diagrams").textContent);
   const stage = figure.querySelector(".stage");
   const told = figure.querySelector(".told");
-  const CLIENT = 108, SERVER = 190, LEFT = 14, RIGHT = 70, NARROWEST = 0.002, NEAR = 24;
-  let session, start, span, chosen, drag;
+  const tables = document.querySelectorAll("table.messages");
+  const CLIENT = 108, SERVER = 190, LEFT = 14, RIGHT = 70, NARROWEST = 0.002, NEAR = 24, ROOM = 30;
+  let session, rows, start, span, chosen, drag;
 
   const width = () => stage.clientWidth;
   const x = (place) => LEFT + ((place - start) / span) * (width() - LEFT - RIGHT);
@@ -23,8 +24,10 @@
 
   function open(number) {
     session = sessions[number];
+    rows = tables[number].tBodies[0].rows;
     chosen = -1;
-    look(0, 1);
+    const fit = session.messages[Math.floor(width() / ROOM)];
+    look(0, fit ? fit.place : 1);
     tell();
   }
 
@@ -124,12 +127,13 @@
     }
     const line = document.createElement("div");
     const name = document.createElement("b");
-    name.textContent = `${message.arrow} ${message.name}`;
-    line.append(name, ` at ${message.at}, ${message.since} since the one before, ${message.size}`);
+    const [at, since, size, arrow, what, text] = [...rows[chosen].cells].map((cell) => cell.textContent);
+    name.textContent = `${arrow} ${what}`;
+    line.append(name, ` at ${at}, ${since} since the one before, ${size}`);
     told.append(line);
-    if (message.body) {
+    if (text) {
       const body = document.createElement("pre");
-      body.textContent = message.body;
+      body.textContent = text;
       told.append(body);
     }
   }

@@ -41,9 +41,7 @@ def ratios(document: Mapping[str, Any], places: Mapping[str, str]) -> list[Ratio
     ]
 
 
-def _segment(
-    segment: str, found: Sequence[Mapping[str, Any]], places: Mapping[str, str]
-) -> Ratios:
+def _segment(segment: str, found: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> Ratios:
     ends = [end for row in found for end in _interval(row)]
     low, high = min(1 / LEAST, *ends), max(LEAST, *ends)
     margin = (high / low) ** MARGIN

@@ -51,7 +51,10 @@ def rows(session: Session) -> list[Row]:
 
 
 def diagram(session: Session, name: str) -> dict[str, Any]:
-    """Plain data for the diagram: places from 0 to 1, and how many ns an uncut stretch of 1 is."""
+    """Plain data for the diagram: places from 0 to 1, and how many ns an uncut stretch of 1 is.
+
+    The words of each message are in its row of the table.
+    """
     messages = session.messages
     at = Shortened(np.array([message.at_ns for message in messages], np.int64))
     whole = float(at.places[-1]) or 1.0
@@ -70,9 +73,9 @@ def diagram(session: Session, name: str) -> dict[str, Any]:
                 "there": _there(message, session.served, at, whole=whole),
                 "out": message.direction == "out",
                 "kind": message.kind,
-                **row._asdict(),
+                "name": method,
             }
-            for place, message, row in zip(at.places, messages, rows(session), strict=True)
+            for place, message, method in zip(at.places, messages, _names(messages), strict=True)
         ],
         "served": list(_served(session, at, whole)),
     }

@@ -1,4 +1,4 @@
-"""How the readings are spread, as outlines on a square of 100 by 100; nothing is drawn by reading."""
+"""How the readings are spread, as outlines on a square of 100 by 100, from counts."""
 
 from __future__ import annotations
 
