@@ -64,8 +64,9 @@ def test_no_figure_and_no_label_is_cut_in_a_narrow_terminal(width: int) -> None:
         assert figure in text
 
 
-def test_a_shortened_picture_keeps_its_peaks_and_its_axis() -> None:
-    picture = f"{'▁' * 20}█{'▁' * 27}"
+@pytest.mark.parametrize("peak", range(48))
+def test_a_shortened_picture_keeps_its_peaks_and_its_axis(peak: int) -> None:
+    picture = f"{'▁' * peak}█{'▁' * (47 - peak)}"
     head = ("", f"0.59 ms{'1.91 ms':>41}", "beyond")
     grid = Grid("title", head, [("cell", picture, "7 above")], picture=Picture(1))
     (part,) = narrow.fitted(grid, 50)
