@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bench import output
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
 from bench.options import Verb, parser
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.model import Limits, Server
-    from bench.prepare import Wish
     from bench.store import Run
 
-
-VARIED = ("session", "response", "connection", "client")
 AUDIT_ROUNDS = 3
 
 
@@ -41,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = options.verb(options)
         return code
     except BenchError as error:
-        print(f"mcp-latency: {error}", file=sys.stderr)
+        output.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -60,34 +54,36 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bench import measure
+    from bench import measure, wishes
     from bench.report.progress import watcher
+    from bench.report.wording import page
 
     if options.config is not None and options.server is None:
         _refuse_beside_audit(options)
         return _audit(options)
     with watcher() as watching:
-        measured = measure.measure(_wish(options), options.out, watching)
+        measured = measure.measure(wishes.wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        _show(measured.document, options, as_json=options.json)
+        form = "json" if options.json else "terminal"
+        output.show(measured.document, page, form=form, colour=options.colour)
     for name, error in measured.failed.items():
-        print(f"mcp-latency: {name}: {error}", file=sys.stderr)
+        output.complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
     return _code(measured.document, measured.failed)
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from bench import audit
+    from bench import audit, wishes
     from bench.measure import loop_options
     from bench.report import startup
 
     document = audit.run(
-        _listed(options),
+        wishes.listed(options),
         loop_options(),
         rounds=options.launches or AUDIT_ROUNDS,
-        limits=_limits(options),
+        limits=wishes.limits(options),
     )
-    _say(document, startup.render, as_json=options.json)
+    output.say(document, startup.render, as_json=options.json)
     return COULD_NOT if any(row["failed"] for row in document["servers"]) else FINE
 
 
@@ -101,56 +97,11 @@ def _refuse_beside_audit(options: argparse.Namespace) -> None:
         "--transport": options.transport,
         "--tool": options.tool,
         "--client": options.client,
+        "--opening": options.opening,
     }
     for word, given in unfit.items():
         if given:
             raise UsageError(f"{word} does not go with an audit; name one server with --server")
-
-
-def _listed(options: argparse.Namespace) -> tuple[Server, ...]:
-    """The servers of the --config file."""
-    from bench import config
-
-    file = str(options.config)
-    try:
-        text = options.config.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}") from error
-    return config.read_config(text, file=file, variables=os.environ)
-
-
-def _target(options: argparse.Namespace) -> Server | None:
-    """The server that --, --url or --config with --server names; UsageError where two do."""
-    from bench import config, target
-
-    named = {
-        "-- COMMAND": options.command is not None,
-        "--url": bool(options.url),
-        "--config": options.config is not None,
-    }
-    if options.server is not None and options.config is None:
-        raise UsageError("--server goes with --config FILE; name a known server as it is")
-    if options.header and not options.url:
-        raise UsageError("--header goes with --url; a server list has its own headers")
-    given = [word for word, there in named.items() if there]
-    if len(given) > 1:
-        raise UsageError(f"both {given[0]} and {given[1]}: name one server")
-    if options.command is not None:
-        return target.from_command(options.command)
-    if options.config is not None:
-        if options.server is None:
-            raise UsageError("--config lists several servers; name one with --server")
-        return config.choose(_listed(options), options.server, file=str(options.config))
-    if options.url:
-        headers = tuple(target.header(text) for text in options.header)
-        return target.from_url(options.url, headers)
-    return None
-
-
-def _limits(options: argparse.Namespace) -> Limits:
-    from bench.model import Limits
-
-    return Limits(call_s=options.timeout, setup_s=options.setup_timeout)
 
 
 def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
@@ -159,58 +110,88 @@ def _code(document: Mapping[str, Any], failed: Mapping[str, BenchError]) -> int:
         return INTERRUPTED
     if failed:
         return max(error.exit_code for error in failed.values())
-    return FINE if all(_believed(cell) for cell in document["cells"]) else INVALID
+    from bench import summary
 
-
-def _believed(cell: Mapping[str, Any]) -> bool:
-    """There were calls, no call or launch failed, and our client did not set the pace."""
-    failed = cell["failed_calls"] or cell["failed_launches"] or cell["client_bound"]
-    return bool(cell["calls"] and not failed)
+    return INVALID if any(summary.unbelieved(cell) for cell in document["cells"]) else FINE
 
 
 def _report(options: argparse.Namespace) -> int:
     from bench import store, summary
-    from bench.report import FORMATS
+    from bench.report import FORMATS, decision
+    from bench.report.wording import page
 
     run = store.read(options.run)
-    document = summary.document(run)
+    document, decided = summary.document(run), store.verdict(options.run)
     if options.form == "html":
-        text = _page(run, document)
+        text = _page(run, document, decided)
     elif options.out is not None or options.form == "markdown":
-        text = FORMATS.get(options.form, _as_json)(document)
+        text = FORMATS.get(options.form, output.json_text)(document)
     else:
-        _show(document, options, as_json=options.form == "json")
-        return FINE
-    if options.out is None:
+        text = None
+    if decided is not None and options.form in ("terminal", "markdown") and options.out is None:
+        output.show(decided, decision.page, form=options.form, colour=options.colour)
+    if text is None:
+        output.show(document, page, form=options.form, colour=options.colour)
+    elif options.out is None:
         print(text, end="")
     else:
-        _write(options.out, text)
+        output.write(options.out, text)
     return FINE
 
 
-def _page(run: Run, document: Mapping[str, Any]) -> str:
+def _page(run: Run, document: Mapping[str, Any], decided: Mapping[str, Any] | None) -> str:
     from bench import sessions
-    from bench.report import html
+    from bench.report import decision, html
 
-    return html.render(html.Told(document, run.meta, sessions.of(run)))
+    verdict = None if decided is None else decision.page(decided)
+    return html.render(html.Told(document, run.meta, sessions.of(run), verdict))
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; try: -o FILE") from error
+def _compare(options: argparse.Namespace) -> int:
+    from bench import versus
+    from bench.report.versus import page
+
+    document = versus.document(options.base, options.head, axis=options.axis, force=options.force)
+    output.show(document, page, form=options.form)
+    return versus.code(document)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from bench import history
+    from bench.report.history import PAGES
+
+    document, code = history.ACTIONS[options.action](options)
+    output.show(document, PAGES[options.action], form=options.form)
+    if vars(options).get("out") is not None:
+        from bench.plots.history import save
+
+        save(document, options.out)
+    return code
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bench import export
+
+    document = export.export(options.run, options.to, cell=options.cell, out=options.out)
+    if options.json:
+        print(output.json_text(document))
+    elif document["content"] is not None:
+        sys.stdout.buffer.write(document["content"].encode())
+    return FINE
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from bench import measure
+    from bench import tracing, wishes
     from bench.report import trace
 
-    traced = measure.trace(_wish(options), options.run, options.cell)
+    traced = tracing.trace(wishes.wish(options), options.run, options.cell)
     if options.json:
-        print(_as_json(trace.document(traced.messages, traced.error)))
+        print(output.json_text(trace.document(traced)))
     else:
-        print(trace.render(traced.messages, full=options.full, error=traced.error), end="")
+        print(trace.render(traced, full=options.full), end="")
+    if options.save is not None:
+        tracing.save(traced, options.save)
+        print(options.save, file=sys.stderr)
     return COULD_NOT if traced.error else FINE
 
 
@@ -218,7 +199,7 @@ def _list(options: argparse.Namespace) -> int:
     from bench import measure
     from bench.report import listing
 
-    _say(measure.known(), listing.render, as_json=options.json)
+    output.say(measure.known(), listing.render, as_json=options.json)
     return FINE
 
 
@@ -228,67 +209,42 @@ def _doctor(options: argparse.Namespace) -> int:
     from bench.report import health
 
     document = doctor.run(loop_options())
-    _say(document, health.render, as_json=options.json)
+    output.say(document, health.render, as_json=options.json)
     return FINE
 
 
-def _wish(options: argparse.Namespace) -> Wish:
-    from bench.prepare import Wish
+def _ab(options: argparse.Namespace) -> int:
+    from bench import ab
+    from bench.report import decision
+    from bench.report.progress import watcher
 
-    given = vars(options)
-    transport = given.get("transport") or ()
-    return Wish(
-        names=given.get("scenario", ()),
-        target=_target(options),
-        transport=(transport,) if isinstance(transport, str) else transport,
-        era=options.era,
-        variants={key: given[key] for key in VARIED if given.get(key)},
-        protocol=options.protocol,
-        tool=options.tool,
-        arguments=options.args,
-        calls=given.get("calls"),
-        launches=given.get("launches"),
-        warmup=given.get("warmup"),
-        quick=given.get("quick", False),
-        seed=given.get("seed"),
-        pin=given.get("pin", "auto"),
-        probe=given.get("probe"),
-        spans=given.get("spans", False),
-        limits=_limits(options),
-    )
+    with watcher() as watching:
+        document = ab.compare(ab.asked(options), options.out, watching)
+    output.show(document, decision.page, form=options.form)
+    print(document["path"], file=sys.stderr)
+    return ab.code(document)
 
 
-def _show(document: Mapping[str, Any], options: argparse.Namespace, *, as_json: bool) -> None:
-    if as_json:
-        print(_as_json(document))
-        return
-    import shutil
+def _aa(options: argparse.Namespace) -> int:
+    from bench import aa
+    from bench.report import decision
+    from bench.report.progress import watcher
 
-    from bench.report import terminal
-
-    colour = options.colour and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size((160, 24)).columns
-    plain = "utf" not in (sys.stdout.encoding or "").lower()
-    print(terminal.render(document, width=width, colour=colour, plain=plain), end="")
-
-
-def _say(
-    document: Mapping[str, Any],
-    render: Callable[[Mapping[str, Any]], str],
-    *,
-    as_json: bool,
-) -> None:
-    print(f"{_as_json(document)}\n" if as_json else render(document), end="")
-
-
-def _as_json(document: object) -> str:
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    with watcher() as watching:
+        document = aa.certify(aa.asked(options), options.out, watching)
+    output.show(document, decision.certificate, form=options.form)
+    return INTERRUPTED if document["status"] == "interrupted" else FINE
 
 
 VERBS: Mapping[str, Verb] = {
     "run": _run,
     "report": _report,
+    "export": _export,
     "trace": _trace,
+    "compare": _compare,
+    "ab": _ab,
+    "aa": _aa,
+    "history": _history,
     "list": _list,
     "doctor": _doctor,
 }

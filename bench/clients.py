@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
 from bench import sdk_session, session
-from bench.model import Agreement, Cell, Limits, Reply, Server
+from bench.cache import Shelf
+from bench.model import Agreement, Cell, Limits, Reply, Scenario, Server, Step
 from bench.process import Environment, Process
 from bench.recorder import Recorder
 
@@ -39,13 +40,19 @@ class Client(Protocol[A]):
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
 
+    def honour(self, shelf: Shelf) -> None:
+        """Use what earlier launches were told for as long as its cache hints say."""
+
     async def open(self) -> Agreement:
         """Connect and agree; SetupError where nothing is agreed."""
 
-    async def prepare(self, wanted: Sequence[str]) -> None:
-        """What this client asks before its first call of one of these tools."""
+    def follow(self, scenario: Scenario) -> None:
+        """Answer the server as the scenario says; UsageError where this client cannot."""
 
-    def request(self, tool: str, arguments: Mapping[str, Any]) -> A:
+    async def prepare(self, scenario: Scenario) -> None:
+        """What this client asks before the first call of the scenario."""
+
+    def request(self, step: Step) -> A:
         """One call, made ready before its clock starts."""
 
     def cheapest(self) -> tuple[str, A]:
@@ -53,6 +60,9 @@ class Client(Protocol[A]):
 
     async def call(self, out: A) -> Reply:
         """Make it; a failure is an outcome of the reply."""
+
+    async def renewed(self) -> bool:
+        """Whether the session was lost with the last reply, and a new one is open."""
 
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow."""

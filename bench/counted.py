@@ -13,6 +13,14 @@ from numpy.typing import NDArray
 from bench import tables
 from bench.segments import MISSING, Stamps
 
+COUNTED = (
+    "cancelled",
+    "survived_cancel",
+    "answered_after_cancel",
+    "missed_events",
+    "sessions_lost",
+    "put_off",
+)
 NEVER = np.iinfo(np.int64).max
 
 
@@ -47,8 +55,19 @@ def on_the_wire(
         "reconnects": _most_counted(details, "reconnects"),
         "noise_lines": _most(launch[noise]),
         "server_requests": _most_counted(details, "server_requests"),
+        **{name: _most_counted(details, name) for name in COUNTED},
         "notifications": _most(launch[told]),
     }
+
+
+def error_codes(calls: pa.Table) -> dict[str, int]:
+    """How many calls were refused with each JSON-RPC error code; requests for the floor are none.
+
+    Failing tools (`isError`) are not among them: theirs is the other error channel.
+    """
+    codes = calls.filter(pc.not_equal(calls["phase"], "floor"))["error_code"].drop_null()
+    rows = pc.value_counts(codes).to_pylist()
+    return {str(row["values"]): row["counts"] for row in sorted(rows, key=lambda r: r["values"])}
 
 
 def _hidden(messages: pa.Table, caused: NDArray[np.bool_]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from bench.model import (
     Limits,
     Placement,
     Server,
+    Step,
     Transport,
     Turn,
 )
@@ -168,7 +169,7 @@ async def _round(transport: Transport, place: Placement) -> list[int]:
     environment = Environment(cpus=place.server)
     async with launch(SERVER, cell, recorder, environment, Limits()) as session:
         await session.open()
-        replies = [await session.call(session.request("null", {})) for _ in range(CALLS)]
+        replies = [await session.call(session.request(Step(tool="null"))) for _ in range(CALLS)]
     took = [r.received_ns - r.sent_ns for r in replies if r.received_ns is not None]
     if len(took) < CALLS:
         raise BenchError(f"the floor server did not answer: {replies[-1].why}")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import seen, segments, stats, tables
+from bench import counted, seen, segments, stats, tables
 from bench.era import era_of_version
 from bench.seen import Seen
 from bench.segments import MISSING, Stamps
@@ -18,6 +18,8 @@ from bench.store import Run
 
 MOST_BUSY_SHARE = 0.9
 LEAST_SHARE, EARLY_SHARE = 0.05, 0.1
+BANNER_BYTES, MOST_LOG_BYTES = 16 * 1024, 1024
+LONG_WAIT_NS, FEWEST_EVENTS = 20_000_000, 2
 
 
 def warnings(run: Run, cell: Seen) -> Iterator[str]:
@@ -29,15 +31,15 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
     for detail, outcome in zip(cell.details, cell.launches["outcome"].to_pylist(), strict=True):
         if outcome != "ok" and detail["facts"].get("error") and not error:
             yield f"a launch ended early ({outcome}): {detail['facts']['error']}"
+        if "unlisted" in detail["facts"]:
+            yield f"called without a list of tools: {detail['facts']['unlisted']}"
     quoted = [line for detail in cell.details for line in detail["noise"]][:3]
     if quoted:
         lines = "; ".join(json.dumps(line, ensure_ascii=False) for line in quoted)
         yield f"lines on standard output that are no messages, the first: {lines}"
     bad = _failed(cell)
     if len(bad):
-        counts = pc.value_counts(bad).to_pylist()
-        kinds = ", ".join(f"{row['counts']} {row['values']}" for row in counts)
-        yield f"{len(bad)} calls failed ({kinds}); see transcript.jsonl"
+        yield f"{len(bad)} calls failed ({_kinds(cell, bad)}); see transcript.jsonl"
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
@@ -53,10 +55,29 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
         )
     yield from _of_the_probe(cell)
     yield from _of_reports(cell)
+    yield from _of_standard_error(cell)
+    yield from _of_buffering(cell)
     for what, words in COUNTED_WARNINGS.items():
         total = sum(detail["counts"].get(what, 0) for detail in cell.details)
         if total:
             yield f"{total} {words}"
+
+
+CHANNELS: Mapping[str, str] = {
+    "tool_error": "tool_error: isError, said by the tool to the model",
+    "protocol_error": "protocol_error: refused before any tool, said to the client's code",
+}
+
+
+def _kinds(cell: Seen, bad: pa.ChunkedArray) -> str:
+    """How many failed in which way; JSON-RPC errors with their codes."""
+    said = []
+    for row in pc.value_counts(bad).to_pylist():
+        kind = row["values"]
+        codes = counted.error_codes(cell.calls) if kind == "protocol_error" else {}
+        which = ", ".join(f"{count} x {code}" for code, count in codes.items())
+        said.append(f"{row['counts']} {CHANNELS.get(kind, kind)}{f', {which}' if which else ''}")
+    return "; ".join(said)
 
 
 def failed_calls(cell: Seen) -> int:
@@ -70,8 +91,10 @@ def failed_launches(cell: Seen) -> int:
 
 
 def _failed(cell: Seen) -> pa.ChunkedArray:
-    made = pc.not_equal(cell.calls["phase"], "floor")
-    return cell.calls["outcome"].filter(pc.and_(made, pc.not_equal(cell.calls["outcome"], "ok")))
+    """What we cancelled ourselves has not failed, and a round is part of a call."""
+    made = pc.invert(pc.is_in(cell.calls["phase"], pa.array(["floor", "round"])))
+    expected = pc.is_in(cell.calls["outcome"], pa.array(["ok", "cancelled"]))
+    return cell.calls["outcome"].filter(pc.and_(made, pc.invert(expected)))
 
 
 def _negative(durations: Stamps) -> bool:
@@ -149,6 +172,45 @@ def _of_reports(cell: Seen) -> Iterator[str]:
     yield from _disagreement("header", header, "span", np.where(by == "span", told, MISSING))
 
 
+def _of_buffering(cell: Seen) -> Iterator[str]:
+    """Events that all arrive together with the reply, after a long wait, were held back."""
+    if cell.asked["transport"] != "http":
+        return
+    told = pc.and_(
+        pc.equal(cell.messages["kind"], "notification"), pc.equal(cell.messages["direction"], "in")
+    )
+    news = cell.messages.filter(told)
+    whose, at_ns = news["launch"].to_numpy(), news["at_ns"].to_numpy()
+    launch = cell.calls["launch"].to_numpy()
+    sent, received = (tables.stamps(cell.calls, f"{point}_ns") for point in ("sent", "received"))
+    long = (received != MISSING) & (received - sent >= LONG_WAIT_NS)
+    many = held = 0
+    for number in np.unique(whose):
+        stamps, own = np.sort(at_ns[whose == number]), long & (launch == number)
+        first, last = (
+            np.searchsorted(stamps, each[own], side="right") for each in (sent, received)
+        )
+        told_then = last - first >= FEWEST_EVENTS
+        many += int(told_then.sum())
+        held += int((told_then & (np.searchsorted(stamps, received[own]) <= first)).sum())
+    if many and held == many:
+        yield (
+            f"buffered on the way: in {held} calls all events came in one piece with the reply; "
+            "a proxy that buffers or compresses held them back, or the server itself did"
+        )
+
+
+def _of_standard_error(cell: Seen) -> Iterator[str]:
+    """Who writes a log waits for it: much of it is time of the calls."""
+    written = sum(detail["counts"].get("stderr_bytes", 0) for detail in cell.details)
+    calls = len(cell.calls)
+    if calls and written > len(cell.details) * BANNER_BYTES + calls * MOST_LOG_BYTES:
+        yield (
+            f"the server wrote {written / calls / 1024:,.0f} KiB to standard error a call: "
+            "logging is part of these figures; try: a quieter log level"
+        )
+
+
 def _disagreement(name: str, one: Stamps, other_name: str, other: Stamps) -> Iterator[str]:
     """Where both tell a call's work, but in the middle further apart than they vary."""
     both = (one != MISSING) & (other != MISSING)
@@ -192,6 +254,8 @@ COUNTED_WARNINGS: Mapping[str, str] = {
     "duplicate_replies": "replies came twice, or after their call was given up",
     "stray_replies": "replies had an id that no request of ours had",
     "disordered": "calls had stamps in an order that cannot be; they are without server stamps",
+    "batches": "lines held several messages; MCP has batches in 2025-03-26 only",
+    "unanswered_requests": "requests of the server came while too many others waited for answers",
     "leftovers": "processes of the server could not be ended",
     "compressed_replies": "replies to the SDK's client were compressed: they were not looked into",
 }

@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 
 from bench import inside, probe
-from bench.clients import CLIENTS, DEFAULT, A, Client
+from bench.cache import Shelf
+from bench.clients import CLIENTS, DEFAULT, Asking, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
 from bench.model import (
+    TOOL_CALL,
     Limits,
     Phase,
     Placement,
     Reply,
     Scenario,
     Server,
-    ToolCall,
+    Step,
     Turn,
 )
 from bench.process import Environment
@@ -30,6 +32,7 @@ from bench.store import Writer
 
 SPILL_NS = 400_000_000
 MOST_FLOOR_CALLS = 20
+ONE_PER_CALL = "one-per-call"
 MOST_SILENT = 5  # calls in a row without a reply: the rest would only cost their limits
 FEWEST_TO_DOUBT = 20  # fewer calls are mostly start: they say nothing of who set the pace
 
@@ -45,7 +48,7 @@ class Watcher(Protocol):
 
 
 class Job(NamedTuple):
-    """All that a run needs beside its plan."""
+    """All that a run needs beside its plan; `shelves` by cell, where cache hints are honoured."""
 
     scenarios: Mapping[str, Scenario]
     servers: Mapping[str, Server]
@@ -54,21 +57,34 @@ class Job(NamedTuple):
     words: Mapping[str, Mapping[str, str]]
     clock: Clock = SYSTEM_CLOCK
     spans: bool = False
+    shelves: Mapping[str, Shelf] = {}
 
 
 async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
-    """Drive one launch; its rows are spilled to the store twice a second and at its end.
+    """Drive one launch: its calls one after the other, then the floor.
 
     Raises SetupError where it could not be called at all, LaunchEnded where it ended early.
     """
+    async with launched(turn, job, writer, watcher) as one:
+        await one.calls()
+        await one.floor()
+
+
+@contextlib.asynccontextmanager
+async def launched(
+    turn: Turn, job: Job, writer: Writer, watcher: Watcher
+) -> AsyncIterator[Launched]:
+    """One launch, set up and ready to be called; its rows are spilled to the store twice a second
+    and at its end. Raises as `drive` does."""
     recorder = Recorder(turn, clock=job.clock, keep_bodies=turn.round == 0)
-    one = _Launch(turn, job, recorder, writer, watcher)
+    one = Launched(turn, job, recorder, writer, watcher)
     outcome = "interrupted"
     gc.collect()
     gc.disable()
     try:
-        await one.run()
-        outcome = "ok"
+        async with one.alive():
+            yield one
+        outcome = "timeout" if "unlisted" in recorder.facts else "ok"
     except* BenchError as group:
         error = _first(group)
         outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
@@ -83,7 +99,7 @@ async def drive(turn: Turn, job: Job, writer: Writer, watcher: Watcher) -> None:
         writer.end_launch(turn.launch)
 
 
-class _Launch:
+class Launched:
     """What one launch shares between its steps."""
 
     def __init__(
@@ -98,32 +114,41 @@ class _Launch:
         self._watcher = watcher
         self._index = itertools.count()
         self._spans = Receiver() if job.spans else None
+        self._session: Client[Any]
+        self._silent, self._lost = 0, False
         self._side_files = writer.path / f"probe-{turn.launch}-"
 
-    async def run(self) -> None:
-        """Start, open, call, find the floor, stop; spans are listened for all that time."""
+    @contextlib.asynccontextmanager
+    async def alive(self) -> AsyncIterator[None]:
+        """From its start to its end; spans are listened for all that time."""
         with self._spans or contextlib.nullcontext():
-            await self._run()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._spill_slowly)
+                async with self._opened() as self._session:
+                    yield
+                    if self._spans is not None:
+                        await self._spans.settled()
+                tasks.cancel_scope.cancel()
             if self._spans is not None:
                 await self._spans.drained()
 
-    async def _run(self) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._spill_slowly)
-            launch = CLIENTS[self._cell.variant.get("client", DEFAULT)]
-            async with launch(
-                self._server, self._cell, self._recorder, self._environment(), self._job.limits
-            ) as session:
-                if self._spans is not None:
-                    session.trace(self._spans.traceparent)
-                await session.open()
-                await session.prepare([asked.tool for asked in self._scenario.call])
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Client[Any]]:
+        """Started, connected, agreed, its tools known: ready to be called."""
+        launch = CLIENTS[self._cell.variant.get("client", DEFAULT)]
+        async with launch(
+            self._server, self._cell, self._recorder, self._environment(), self._job.limits
+        ) as session:
+            if self._spans is not None:
+                session.trace(self._spans.traceparent)
+            if self._cell.name in self._job.shelves:
+                session.honour(self._job.shelves[self._cell.name])
+            session.follow(self._scenario)
+            await session.open()
+            await session.prepare(self._scenario)
+            if "unlisted" not in self._recorder.facts:
                 self._recorder.mark("ready")
-                await self._calls(session)
-                await self._floor(session)
-                if self._spans is not None:
-                    await self._spans.settled()
-            tasks.cancel_scope.cancel()
+            yield session
 
     def look_inside(self) -> None:
         """Lay what the probe left beside the calls, and remove its side files."""
@@ -150,25 +175,45 @@ class _Launch:
         self._recorder.facts["spans"] = len(found)
         self._writer.spans(self._recorder.turn.launch, found)
 
-    async def _calls(self, session: Client[A]) -> None:
+    async def calls(self) -> None:
         """The scenario's calls, each after the reply to the one before; and our own share of it."""
         began_ns, busy_ns = self._recorder.clock(), BUSY_CLOCK()
-        silent = 0
-        for phase, asked in _schedule(self._scenario):
-            out = session.request(asked.tool, asked.arguments)
-            reply = await self._call(session, out, phase, asked.tool)
-            if phase == "first":
-                self._first_call(session, reply)
-            silent = silent + 1 if reply.received_ns is None else 0
-            if silent >= MOST_SILENT or await session.lost(reply):
-                raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
+        for phase, step in self.schedule():
+            await self.call(phase, step)
         took_ns = self._recorder.clock() - began_ns
         share = (BUSY_CLOCK() - busy_ns) / max(1, took_ns)
         if self._scenario.calls >= FEWEST_TO_DOUBT:
             self._recorder.facts["client_busy_share"] = round(share, 3)
 
-    def _first_call(self, session: Client[A], reply: Reply) -> None:
-        recorder = self._recorder
+    async def call(self, phase: Phase, step: Step) -> None:
+        """One call; LaunchEnded where no other can follow."""
+        session = self._session
+        reply = await self._call(session.request(step), phase, step)
+        if "first_sent" not in self._recorder.marks:
+            self._first_call(reply)
+        was_lost, self._lost = self._lost, await session.renewed()
+        if self._lost and was_lost:
+            raise LaunchEnded("the session was lost twice in a row")
+        given_up = reply.outcome == "cancelled"
+        self._silent = self._silent + 1 if reply.received_ns is None and not given_up else 0
+        if self._silent >= MOST_SILENT or await session.lost(reply):
+            raise LaunchEnded(f"{reply.why}{await session.why_gone()}")
+
+    def schedule(self) -> Iterator[tuple[Phase, Step]]:
+        """The first call, the warm-up and the steady calls, asking in turn what the scenario asks.
+
+        Where each call has a start of its own, that call is all there is.
+        """
+        scenario = self._scenario
+        warmup: list[Phase] = ["warmup"]
+        steady: list[Phase] = ["steady"]
+        phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
+        if self._cell.variant.get("policy") == ONE_PER_CALL:
+            phases = steady
+        return zip(phases, itertools.cycle(scenario.asked_in(self._cell.era)), strict=False)
+
+    def _first_call(self, reply: Reply) -> None:
+        recorder, session = self._recorder, self._session
         recorder.marks["first_sent"] = reply.sent_ns
         if reply.outcome == "ok" and reply.received_ns is not None:
             recorder.marks["first_received"] = reply.received_ns
@@ -176,20 +221,24 @@ class _Launch:
             recorder.facts["rss_bytes_start"], _ = session.process.usage()
         self._writer.launch(recorder, "running")
 
-    async def _floor(self, session: Client[A]) -> None:
+    async def floor(self) -> None:
         """The cheapest request on this connection, as often as it takes for a median."""
         for _ in range(min(MOST_FLOOR_CALLS, self._scenario.calls)):
-            method, out = session.cheapest()
-            reply = await self._call(session, out, "floor", method)
+            method, out = self._session.cheapest()
+            reply = await self._call(out, "floor", Step(name=method))
             self._recorder.marks.setdefault("floor_sent", reply.sent_ns)
             if reply.outcome != "ok":
                 return
 
-    async def _call(self, session: Client[A], out: A, phase: Phase, name: str) -> Reply:
-        recorder = self._recorder
+    async def _call(self, out: Asking, phase: Phase, step: Step) -> Reply:
+        recorder, session = self._recorder, self._session
         index = next(self._index)
         reply = await session.call(out)
-        recorder.call(reply, index=index, phase=phase, asked=Asked(name, len(out.body), out.id))
+        probed = step.method == TOOL_CALL and not reply.rounds
+        asked = Asked(step.label, len(out.body), out.id, probed=probed)
+        recorder.call(reply, index=index, phase=phase, asked=asked)
+        for one in reply.rounds:
+            recorder.call(one, index=next(self._index), phase="round", asked=Asked(step.label))
         recorder.facts["response"] = session.response_form
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)
@@ -214,14 +263,6 @@ class _Launch:
             options=[word for value in variant.values() for word in options.get(value, ())],
             limit_s=self._job.limits.setup_s,
         )
-
-
-def _schedule(scenario: Scenario) -> list[tuple[Phase, ToolCall]]:
-    """The first call, the warm-up and the steady calls, asking in turn what the scenario asks."""
-    warmup: list[Phase] = ["warmup"]
-    steady: list[Phase] = ["steady"]
-    phases: list[Phase] = ["first", *warmup * scenario.warmup, *steady * scenario.calls]
-    return list(zip(phases, itertools.cycle(scenario.call), strict=False))
 
 
 def _first(group: BaseExceptionGroup[BenchError]) -> BenchError:

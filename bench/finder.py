@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.errors import BenchError, SetupError, UsageError, nearest
-from bench.model import ERAS, Cell, EraName, Limits, Server, Tool, ToolCall, Transport, Turn
+from bench.model import ERAS, Cell, EraName, Limits, Server, Step, Tool, Transport, Turn
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.session import launch
@@ -17,10 +17,11 @@ LEAST_PROBE_S, PROBE_FACTOR = 3.0, 5.0
 
 
 class Found(NamedTuple):
-    """The eras a server speaks, and its tools as it lists them."""
+    """The eras a server speaks, and its tools as it lists them, where it announces any."""
 
     eras: tuple[EraName, ...]
     tools: tuple[Tool, ...]
+    announced: bool
 
 
 async def find(
@@ -33,6 +34,7 @@ async def find(
     """
     spoken: list[EraName] = []
     tools: tuple[Tool, ...] = ()
+    announced = False
     failures: list[BenchError] = []
     for era in eras:
         turn = Turn(cell=_cell(server, era), launch=0, round=0)
@@ -43,6 +45,7 @@ async def find(
                 await session.open()
                 opened_ns = recorder.clock()
                 tools = await session.tools()
+                announced = session.announces("tools")
         except SetupError as error:
             failures.append(error)
             continue
@@ -52,10 +55,10 @@ async def find(
         limits = msgspec.structs.replace(limits, setup_s=patience_s)
     if not spoken:
         raise failures[0]
-    return Found(tuple(era for era in ERAS if era in spoken), tools)
+    return Found(tuple(era for era in ERAS if era in spoken), tools, announced)
 
 
-def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> ToolCall:
+def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, object]) -> Step:
     """The tool to call: the one named, else the first that needs no arguments.
 
     UsageError lists the tools with what they need, where none can be called without.
@@ -64,10 +67,10 @@ def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, obje
         names = [tool.name for tool in tools]
         if name not in names:
             raise UsageError(f'the server has no tool "{name}"{nearest(name, names)}')
-        return ToolCall(tool=name, arguments=arguments)
+        return Step(tool=name, arguments=arguments)
     for tool in tools:
         if not _needs(tool):
-            return ToolCall(tool=tool.name)
+            return Step(tool=tool.name)
     if not tools:
         raise UsageError("the server lists no tools: there is nothing to call")
     listed = "\n".join(f"  {tool.name}: {', '.join(_needs(tool))}" for tool in tools)
@@ -86,7 +89,11 @@ def _needs(tool: Tool) -> list[str]:
     properties = tool.inputSchema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     required = tool.inputSchema.get("required")
-    return [
-        f"{name} ({known[name].get('type', 'any')})" if name in known else str(name)
-        for name in (required if isinstance(required, list) else ())
-    ]
+    listed = required if isinstance(required, list) else []
+    names = [name for name in listed if isinstance(name, str)]
+    return [f"{name} ({_type(known[name])})" if name in known else name for name in names]
+
+
+def _type(schema: object) -> str:
+    """What a schema says of its type; `true` is a schema too (JSON Schema 2020-12, 4.3.2)."""
+    return str(schema.get("type", "any")) if isinstance(schema, dict) else "any"

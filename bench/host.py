@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bench.errors import UsageError
@@ -26,6 +27,9 @@ def facts() -> dict[str, Any]:
     return {
         "cpu": str(known.get("cpu_model_name", platform.processor() or platform.machine())),
         "cores": os.cpu_count(),
+        "cores_allowed": len(_available()) or None,
+        "cgroup": _limits(),
+        "machine": platform.machine(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
         "clock": {"name": clock.implementation, "resolution_s": clock.resolution},
@@ -94,6 +98,35 @@ def _cores(text: str) -> tuple[int, ...]:
 
 def _listed(cpus: tuple[int, ...]) -> str:
     return ", ".join(str(cpu) for cpu in cpus) or "none that can be chosen on this system"
+
+
+def _limits(root: Path = Path("/sys/fs/cgroup")) -> dict[str, float]:
+    """The tightest limits of the control groups around this process (version 2): cpus, bytes."""
+    own = root / _own_group().strip("/")
+    found: dict[str, list[float]] = {"cpus": [], "memory_bytes": []}
+    for folder in (each for each in (own, *own.parents) if each.is_relative_to(root)):
+        quota, _, period = _first_line(folder / "cpu.max").partition(" ")
+        memory = _first_line(folder / "memory.max")
+        found["cpus"] += [int(quota) / int(period)] if quota.isdigit() else []
+        found["memory_bytes"] += [int(memory)] if memory.isdigit() else []
+    return {name: min(limits) for name, limits in found.items() if limits}
+
+
+def _own_group() -> str:
+    """The path of this process's group; `/` without version 2, or at the top of a container."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text("ascii").splitlines()
+    except OSError:
+        return "/"
+    return next((line[3:] for line in lines if line.startswith("0::")), "/")
+
+
+def _first_line(path: Path) -> str:
+    """Empty where a group has no such limit."""
+    try:
+        return path.read_text("ascii").partition("\n")[0]
+    except OSError:
+        return ""
 
 
 def _pressure() -> dict[str, float]:

@@ -11,6 +11,8 @@ from bench.model import Kind, Outcome
 Id: TypeAlias = int | float | str | None
 
 METHOD_NOT_FOUND = -32601
+MOST_CODE = 1 << 53
+QUOTED_LETTERS = 200
 
 _encode = msgspec.json.Encoder().encode
 
@@ -63,8 +65,10 @@ class Envelope(msgspec.Struct, frozen=True):
 
     @property
     def error_code(self) -> int | None:
-        """The code of a JSON-RPC error, else None."""
-        return self.error.code if isinstance(self.error, RpcError) else None
+        """The code of a JSON-RPC error, 0 for one that no program could mean; else None."""
+        if not isinstance(self.error, RpcError):
+            return None
+        return self.error.code if abs(self.error.code) < MOST_CODE else 0
 
 
 class _Loose(msgspec.Struct, frozen=True):
@@ -78,6 +82,7 @@ class _Loose(msgspec.Struct, frozen=True):
 
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
 _decode_loose = msgspec.json.Decoder(_Loose).decode
+_decode_batch = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -89,6 +94,25 @@ def read(body: bytes) -> Envelope | None:
         return _read_loosely(body)
     except _UNREADABLE:
         return None
+
+
+def why_unreadable(body: bytes) -> str:
+    """What the reader says against `body`; empty where it is JSON."""
+    try:
+        msgspec.json.decode(body)
+    except _UNREADABLE as error:
+        return str(error)
+    return ""
+
+
+def messages(body: bytes) -> list[bytes]:
+    """The messages in `body`: itself, or the members of a batch (MCP 2025-03-26, basic/index)."""
+    if body[:1] != b"[":
+        return [body]
+    try:
+        return [bytes(member) for member in _decode_batch(body)] or [body]
+    except _UNREADABLE:
+        return [body]
 
 
 def _read_loosely(body: bytes) -> Envelope | None:
@@ -118,8 +142,20 @@ def answer(envelope: Envelope) -> bytes:
     """Our reply to a request the server made: `{}` to a ping, else "method not found"."""
     if envelope.method == "ping":
         return _encode({"jsonrpc": "2.0", "id": envelope.id, "result": {}})
-    refusal = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {envelope.method}"}
+    method = str(envelope.method)[:QUOTED_LETTERS]
+    refusal = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
     return _encode({"jsonrpc": "2.0", "id": envelope.id, "error": refusal})
+
+
+def response(id: Id, result: Any) -> bytes:
+    """The bytes of our reply to a request the server made."""
+    return _encode({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+def progress_token(body: bytes) -> Id:
+    """The `progressToken` of a progress notification; None where it has none of a known type."""
+    token = _member(body, "params").get("progressToken")
+    return token if isinstance(token, int | str) else None
 
 
 def result_of(body: bytes) -> dict[str, Any]:

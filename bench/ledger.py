@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bench.segments import CALL, MISSING, SETUP, Stamps
+from bench.segments import CALL, MISSING, SETUP, THINK, Stamps
 
-CALL_PARTS = tuple(segment.name for segment in CALL if segment.part_of == "call")
+CALL_PARTS = (*(segment.name for segment in CALL if segment.part_of == "call"), THINK)
 SETUP_PARTS = (*(segment.name for segment in SETUP if segment.part_of == "setup"), "client")
 MIDDLE = (0.4, 0.6)
 

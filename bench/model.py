@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -19,28 +19,21 @@ Outcome: TypeAlias = Literal[
     "input_required",
 ]
 Kind: TypeAlias = Literal["request", "response", "notification", "noise"]
-Phase: TypeAlias = Literal["first", "warmup", "steady", "floor"]
+Phase: TypeAlias = Literal["first", "warmup", "steady", "round", "floor"]
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 ERAS: tuple[EraName, ...] = ("stateful", "stateless")
-OUTCOMES: tuple[Outcome, ...] = (
-    "ok",
-    "tool_error",
-    "protocol_error",
-    "transport_error",
-    "timeout",
-    "cancelled",
-    "input_required",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+TOOL_CALL = "tools/call"
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages a server needs, by registry, as requirement strings; where it runs; what it reads.
 
-    `platform` is the only one its programs are made for (`linux-x86_64`). `prepare` is a command
-    that makes its working files in the folder `{work}`, once, without a network.
+    `platform`: the only one it is made for (`linux-x86_64`). `prepare`: a command that makes its
+    working files in the folder `{work}`, once, without a network.
     """
 
     pip: tuple[str, ...] = ()
@@ -52,13 +45,16 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a server is reached over HTTP; without a command it runs already.
 
-    `options` holds the extra arguments that a variant value needs (`json = ["--json"]`).
+    `options` holds the extra arguments that a variant value needs (`json = ["--json"]`). `ca`: a
+    file of certificates to trust beside the system's; `proxy`: the URL of one to go through.
     """
 
     url: str
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     options: Mapping[str, tuple[str, ...]] = {}
+    ca: str | None = None
+    proxy: str | None = None
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -86,18 +82,51 @@ class Server(msgspec.Struct, frozen=True):
         return tuple(name for name in TRANSPORTS if has[name])
 
 
-class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One question put to a server: a tool and its arguments."""
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that is asked of a server: a tool with its arguments, or any method with params.
 
-    tool: str
+    `era`: asked in that era only. `meta` goes into `_meta` as it is; `progress` asks for progress
+    notifications. `cancel_after_s`: given up after so long, and the server told. `event`: the
+    method of a notification that this is expected to bring about.
+    """
+
+    tool: str = ""
     arguments: Mapping[str, Any] = {}
+    method: str = TOOL_CALL
+    params: Mapping[str, Any] = {}
+    name: str = ""
+    era: EraName | None = None
+    meta: Mapping[str, Any] = {}
+    progress: bool = False
+    cancel_after_s: float | None = None
+    event: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called in tables: its name, else its tool, else its method."""
+        return self.name or self.tool or self.method
+
+    @property
+    def asked_params(self) -> dict[str, Any]:
+        """The params of the request, without what its launch adds to `_meta`."""
+        if self.method == TOOL_CALL:
+            return {"name": self.tool, "arguments": self.arguments}
+        return dict(self.params)
+
+
+class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the client answers when the server asks it `method`, after thinking for so long."""
+
+    method: str
+    result: Mapping[str, Any] = {}
+    think_s: float = 0.0
 
 
 class Scenario(msgspec.Struct, frozen=True):
     """What is asked of which servers, how often, and along which axes."""
 
     name: str
-    call: tuple[ToolCall, ...]
+    call: tuple[Step, ...]
     about: str = ""
     servers: tuple[str, ...] = ()
     transport: tuple[Transport, ...] = TRANSPORTS
@@ -106,30 +135,22 @@ class Scenario(msgspec.Struct, frozen=True):
     calls: int = 100
     warmup: int = 5
     variants: Mapping[str, tuple[str, ...]] = {}
+    capabilities: Mapping[str, Any] = {}
+    honour_cache: bool = False
+    answer: tuple[Scripted, ...] = ()
+    listen: Mapping[str, Any] = {}
 
-
-class Axis(msgspec.Struct, frozen=True):
-    """A variant that can be asked for: its values, and the cells it means something in."""
-
-    values: tuple[str, ...]
-    transports: tuple[Transport, ...] = TRANSPORTS
-    eras: tuple[EraName, ...] = ERAS
-
-
-VARIANTS: Mapping[str, Axis] = {
-    "session": Axis(values=("kept", "none"), transports=("http",), eras=("stateful",)),
-    "response": Axis(values=("json", "sse"), transports=("http",)),
-    "connection": Axis(values=("keep-alive", "per-call"), transports=("http",)),
-    "client": Axis(values=("wire", "sdk", "sdk-auto")),
-    "probe": Axis(values=("on", "off")),
-}
+    def asked_in(self, era: EraName) -> tuple[Step, ...]:
+        """The steps of one era."""
+        return tuple(step for step in self.call if step.era in (None, era))
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How long one call, and each step of a setup, may take."""
+    """How long one call, and each step of a setup, may take, and how long a message may be."""
 
     call_s: float = 30.0
     setup_s: float = 30.0
+    message_bytes: int = 64 * 1024 * 1024
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -149,6 +170,7 @@ class Cell(msgspec.Struct, frozen=True):
     era: EraName
     variant: Mapping[str, str] = {}
     protocol_version: str | None = None
+    capabilities: Mapping[str, Any] = {}
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -162,7 +184,8 @@ class Turn(msgspec.Struct, frozen=True):
 class Endpoint(msgspec.Struct, frozen=True):
     """Where a wire attaches: the pipe ends of a child, or the URL of a listening server.
 
-    Without `keep_alive` each exchange has a connection of its own.
+    Without `keep_alive` each exchange has a connection of its own; with `quick_ack` what arrives
+    is acknowledged at once. `ca` and `proxy` as in HttpRecipe.
     """
 
     read_fd: int | None = None
@@ -170,6 +193,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     url: str | None = None
     headers: Headers = ()
     keep_alive: bool = True
+    limit_bytes: int = Limits().message_bytes
+    quick_ack: bool = False
+    ca: str | None = None
+    proxy: str | None = None
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -189,8 +216,12 @@ class Reply(msgspec.Struct):
     """What became of one request: its outcome and its stamps (ns of the one clock).
 
     `body` is the JSON-RPC message, empty where none came; `why` says in words what failed.
-    `connecting_ns` to `connected_ns`: a connection made for it, before it was sent. `out_ns` and
-    `in_ns`: its own message on the wire, where a client does more around that than we do.
+    `connecting_ns` to `connected_ns`: a connection made for it, by our own wire before it was sent,
+    by the SDK's client after. `out_ns` and `in_ns`: its own message on the wire, where a client
+    does more around that than we do.
+    `think_ns`: how long we let the server wait for our answers, a duration; `asked_ns`: when it
+    first asked. `progress_ns`, `event_ns`: its first progress, and the notification it brought
+    about, were there. `rounds`: the exchanges it took, where it took more than one.
     """
 
     outcome: Outcome
@@ -210,20 +241,29 @@ class Reply(msgspec.Struct):
     connected_ns: int | None = None
     out_ns: int | None = None
     in_ns: int | None = None
+    think_ns: int | None = None
+    asked_ns: int | None = None
+    progress_ns: int | None = None
+    event_ns: int | None = None
+    cancelled_ns: int | None = None
+    rounds: tuple[Reply, ...] = ()
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What opening a connection settled: the version, and who the server says it is."""
+    """What opening a connection settled: the version, and who the server says it is.
+
+    `capabilities` names what the server announces; None where it was not asked, or did not say.
+    """
 
     protocol_version: str
     server_info: Mapping[str, Any] = {}
+    capabilities: tuple[str, ...] | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):
     """One tool as the server lists it."""
 
     name: str
-    description: str | None = None
     inputSchema: Mapping[str, Any] = {}
 
 
@@ -238,59 +278,3 @@ class Message(msgspec.Struct, frozen=True):
     id: str | None = None
     http_status: int | None = None
     body: str | None = None
-
-
-CALL_COLUMNS: Mapping[str, str] = {
-    "cell": "text",
-    "launch": "int",
-    "round": "int",
-    "call": "int",
-    "phase": "text",
-    "tool": "text",
-    "outcome": "text",
-    "error_code": "int",
-    "intended_ns": "int",
-    "sent_ns": "int",
-    "written_ns": "int",
-    "first_byte_ns": "int",
-    "received_ns": "int",
-    "decoded_ns": "int",
-    "read_ns": "int",
-    "entered_ns": "int",
-    "left_ns": "int",
-    "writing_ns": "int",
-    "request_bytes": "int",
-    "response_bytes": "int",
-    "wire_requests": "int",
-    "in_flight": "int",
-    "request_id": "int",
-    "local_port": "int",
-    "header_ns": "int",
-    "reported_ns": "int",
-    "reported_by": "text",
-    "connecting_ns": "int",
-    "connected_ns": "int",
-    "out_ns": "int",
-    "in_ns": "int",
-}
-SPAN_COLUMNS: Mapping[str, str] = {"launch": "int", "call": "int", "reported_ns": "int"}
-STAMP_COLUMNS: Mapping[str, str] = {
-    "launch": "int",
-    "call": "int",
-    "read_ns": "int",
-    "entered_ns": "int",
-    "left_ns": "int",
-    "writing_ns": "int",
-}
-MESSAGE_COLUMNS: Mapping[str, str] = {
-    "cell": "text",
-    "launch": "int",
-    "seq": "int",
-    "at_ns": "int",
-    "direction": "text",
-    "kind": "text",
-    "method": "text",
-    "id": "text",
-    "bytes": "int",
-    "http_status": "int",
-}

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
+from bench import judging
 from bench.errors import USAGE
+from bench.judging import added
+from bench.values import at_least_one, commas, count, json_object, seconds
 
+FOREIGN = (
+    "pyperf",
+    "perfetto",
+    "bencher",
+    "github-action-benchmark",
+    "junit",
+    "csv",
+    "hgrm",
+)  # the keys of bench.export.EXPORTS, which takes half a second to import
 Verb: TypeAlias = Callable[[argparse.Namespace], int]
 
 EXAMPLES = """\
@@ -45,20 +56,6 @@ def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
     return words
 
 
-def _verb(
-    verbs: Any, name: str, about: str, *, epilog: str = "", words: str | None = None
-) -> argparse.ArgumentParser:
-    verb: argparse.ArgumentParser = verbs.add_parser(
-        name,
-        usage=f"mcp-latency {name} {words}" if words else None,
-        help=about,
-        description=f"{about[0].upper()}{about[1:]}.",
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    return verb
-
-
 def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--url", help="a server that runs already, over Streamable HTTP")
     verb.add_argument(
@@ -70,19 +67,33 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-H", "--header", action="append", default=[], help="'Name: value' for each request"
     )
-    verb.add_argument("--era", type=_commas, default=(), help="stateful,stateless")
+    verb.add_argument("--ca", help="a file of certificates to trust (https)")
+    verb.add_argument("--proxy", help="an HTTP proxy; none of the environment is used")
+    verb.add_argument("--era", type=commas, default=(), help="stateful,stateless")
     verb.add_argument("--protocol", help="a protocol version, e.g. 2025-06-18")
-    verb.add_argument("--tool", help="the tool to call")
-    verb.add_argument("--args", type=_json_object, help="its arguments, as a JSON object")
-    verb.add_argument("--timeout", type=_seconds, default=30.0, help="seconds a call may take")
     verb.add_argument(
-        "--setup-timeout", type=_seconds, default=30.0, help="seconds each step of a setup may take"
+        "--opening",
+        type=commas,
+        default=(),
+        help="known (the era's own), direct (no server/discover before), find (both eras tried)",
+    )
+    verb.add_argument("--tool", help="the tool to call")
+    verb.add_argument("--args", type=json_object, help="its arguments, as a JSON object")
+    verb.add_argument("--timeout", type=seconds, default=30.0, help="seconds a call may take")
+    verb.add_argument(
+        "--setup-timeout",
+        type=seconds,
+        default=30.0,
+        help="seconds each step of a setup may take",
+    )
+    verb.add_argument(
+        "--max-message", type=at_least_one, help="bytes that one message may have (64 MiB)"
     )
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
 
 def _add_run(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(
+    verb = added(
         verbs,
         "run",
         "measure; writes one results folder and prints the summary",
@@ -91,19 +102,31 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     )
     verb.add_argument("scenario", nargs="*", help="scenarios or servers of `list`, or a .toml file")
     _add_target(verb)
-    verb.add_argument("--transport", type=_commas, default=(), help="stdio,http")
-    verb.add_argument("--session", type=_commas, default=(), help="kept,none (HTTP, stateful)")
-    verb.add_argument("--response", type=_commas, default=(), help="json,sse (HTTP)")
-    verb.add_argument("--connection", type=_commas, default=(), help="keep-alive,per-call (HTTP)")
+    verb.add_argument("--transport", type=commas, default=(), help="stdio,http")
+    verb.add_argument("--session", type=commas, default=(), help="kept,none (HTTP, stateful)")
+    verb.add_argument("--response", type=commas, default=(), help="json,sse (HTTP)")
+    verb.add_argument("--connection", type=commas, default=(), help="keep-alive,per-call (HTTP)")
+    verb.add_argument(
+        "--ack",
+        type=commas,
+        default=(),
+        help="delayed,quick: how we acknowledge (HTTP, Linux)",
+    )
+    verb.add_argument(
+        "--policy",
+        type=commas,
+        default=(),
+        help="reuse (a launch makes all its calls), one-per-call (a start for each call)",
+    )
     verb.add_argument(
         "--client",
-        type=_commas,
+        type=commas,
         default=(),
         help="wire (ours), sdk (the official one, pinned and lean), sdk-auto (its defaults)",
     )
-    verb.add_argument("-n", "--calls", type=_at_least_one, help="steady calls per launch")
-    verb.add_argument("-r", "--launches", type=_at_least_one, help="launches per cell")
-    verb.add_argument("-w", "--warmup", type=_count, help="calls between the first and the steady")
+    verb.add_argument("-n", "--calls", type=at_least_one, help="steady calls per launch")
+    verb.add_argument("-r", "--launches", type=at_least_one, help="launches per cell")
+    verb.add_argument("-w", "--warmup", type=count, help="calls between the first and the steady")
     verb.add_argument("--quick", action="store_true", help="few launches and calls: a first look")
     verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
     verb.add_argument("--probe", help="see inside the server: auto (the default), off, both")
@@ -120,7 +143,7 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
 
 
 def _add_report(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(verbs, "report", "show a run again, without measuring")
+    verb = added(verbs, "report", "show a run again, without measuring")
     verb.add_argument("run", type=Path, help="a results folder")
     verb.add_argument(
         "--format",
@@ -141,66 +164,44 @@ def _add_colour(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_export(verbs: Any) -> argparse.ArgumentParser:
+    verb = added(verbs, "export", "a run in the format of another program")
+    verb.add_argument("run", type=Path, help="a results folder")
+    verb.add_argument("--to", choices=FOREIGN, required=True, help="the format")
+    verb.add_argument("--cell", help="one cell of the run; all of them otherwise")
+    verb.add_argument("-o", "--out", type=Path, help="a file instead of stdout")
+    verb.add_argument("--json", action="store_true", help="the text inside one JSON document")
+    return verb
+
+
 def _add_trace(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(
+    verb = added(
         verbs,
         "trace",
-        "the messages of one launch, and what the last one says",
-        words="[RUN | SERVER | --url URL | -- COMMAND ARG…] [options]",
+        "the messages of one launch, and what they say",
+        words="[RUN | FILE | SERVER | --url URL | -- COMMAND ARG…] [options]",
     )
-    verb.add_argument("run", nargs="?", help="a results folder, or a server of `list`")
+    verb.add_argument(
+        "run", nargs="?", help="a results folder, a saved trace, or a server of `list`"
+    )
     _add_target(verb)
     verb.add_argument("--transport", choices=("stdio", "http"), help="for a server that has both")
     verb.add_argument("--cell", help="which cell of a run; the first one otherwise")
+    verb.add_argument(
+        "--save", type=Path, help="write it to this file for a bug report, without secrets"
+    )
     verb.add_argument("--full", action="store_true", help="whole bodies")
     return verb
 
 
 def _add_list(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(verbs, "list", "the scenarios and servers known here")
+    verb = added(verbs, "list", "the scenarios and servers known here")
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return verb
 
 
-def _commas(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number')
-    return int(text)
-
-
-def _at_least_one(text: str) -> int:
-    value = _count(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds')
-    return value
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("not a JSON object")
-    return value
-
-
 def _add_doctor(verbs: Any) -> argparse.ArgumentParser:
-    verb = _verb(verbs, "doctor", "is this machine fit to measure: clock, cores, load, floors")
+    verb = added(verbs, "doctor", "is this machine fit to measure: clock, cores, load, floors")
     verb.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return verb
 
@@ -208,7 +209,12 @@ def _add_doctor(verbs: Any) -> argparse.ArgumentParser:
 VERBS: Mapping[str, Callable[[Any], argparse.ArgumentParser]] = {
     "run": _add_run,
     "report": _add_report,
+    "export": _add_export,
     "trace": _add_trace,
+    "compare": judging.add_compare,
+    "ab": judging.add_ab,
+    "aa": judging.add_aa,
+    "history": judging.add_history,
     "list": _add_list,
     "doctor": _add_doctor,
 }

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import stats
-from bench.compare import Sample
+from bench.comparison import Sample
 
 DELAYED_ACK_NS = (38_000_000, 48_000_000)  # Linux: TCP_DELACK_MIN is 40 ms
 MUCH, FAR_NS = 5, 5_000_000
@@ -17,7 +17,8 @@ MUCH, FAR_NS = 5, 5_000_000
 class Figures(NamedTuple):
     """What the patterns look at: samples by segment, wire counts, and requests by method.
 
-    `methods` counts the requests between the first call and the floor.
+    `methods` counts the requests between the first call and the floor. `own_client`: ours, which
+    asks nothing that the scenario does not.
     """
 
     samples: Mapping[str, Sample]
@@ -26,6 +27,8 @@ class Figures(NamedTuple):
     calls: int
     launches: int
     per_call_connections: bool
+    own_client: bool = False
+    one_per_call: bool = False
 
 
 def find(figures: Figures) -> list[str]:
@@ -70,7 +73,7 @@ def _connections(figures: Figures) -> Iterator[str]:
 
 def _hidden_list(figures: Figures) -> Iterator[str]:
     listed = figures.methods.get("tools/list", 0)
-    if listed:
+    if listed and not figures.own_client:
         took_ns = figures.wire.get("hidden_ns", {}).get("tools/list")
         each = "" if took_ns is None else f", {took_ns / 1e6:.1f} ms each"
         yield (
@@ -120,6 +123,18 @@ def _modes(figures: Figures) -> Iterator[str]:
     yield f"{len(modes)} modes, {centres} ms: {why}"
 
 
+def _one_per_call(figures: Figures) -> Iterator[str]:
+    """The parts of a call that has a start of its own, which are not the call's."""
+    parts = [name for name in ("setup", "call", "teardown") if name in figures.samples]
+    if figures.one_per_call and "call" in parts:
+        medians = {name: _median(figures.samples[name]) for name in parts}
+        listed = " + ".join(f"{name} {value / 1e6:.3g} ms" for name, value in medians.items())
+        yield (
+            f"a start for each call: {sum(medians.values()) / 1e6:.3g} ms a call = {listed}; "
+            "with --policy reuse only the call is paid each time"
+        )
+
+
 PATTERNS: tuple[Callable[[Figures], Iterator[str]], ...] = (
     _delayed_ack,
     _handshake_per_call,
@@ -128,6 +143,7 @@ PATTERNS: tuple[Callable[[Figures], Iterator[str]], ...] = (
     _first_call,
     _imports,
     _modes,
+    _one_per_call,
 )
 
 

@@ -7,7 +7,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.errors import UsageError
-from bench.model import VARIANTS, Cell, EraName, Scenario, Server, Transport, Turn
+from bench.model import ERAS, Cell, EraName, Scenario, Server, Transport, Turn
+from bench.variants import VARIANTS
 
 
 def cells(
@@ -67,17 +68,26 @@ def _cell(
         era=era,
         variant=variant,
         protocol_version=protocol,
+        capabilities=scenario.capabilities,
     )
 
 
 def _variants(scenario: Scenario, transport: Transport, era: EraName) -> Iterator[dict[str, str]]:
-    applies = [
-        key
+    applies = {
+        key: values
         for key in scenario.variants
-        if transport in VARIANTS[key].transports and era in VARIANTS[key].eras
-    ]
-    for values in itertools.product(*(scenario.variants[key] for key in applies)):
+        if transport in VARIANTS[key].transports and (values := _values(scenario, key, era))
+    }
+    for values in itertools.product(*applies.values()):
         yield dict(zip(applies, values, strict=True))
+
+
+def _values(scenario: Scenario, key: str, era: EraName) -> tuple[str, ...]:
+    """The values of a variant that mean something in this era."""
+    axis = VARIANTS[key]
+    if era not in axis.eras:
+        return ()
+    return tuple(v for v in scenario.variants[key] if era in axis.eras_of.get(v, ERAS))
 
 
 def _have(servers: Sequence[Server]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench import catalog, finder, host, needs, plan, spans
+from bench.cache import Shelf
 from bench.drive import Job
 from bench.era import VERSIONS_OF, era_of_version
 from bench.errors import BenchError, UsageError, nearest
@@ -21,13 +23,15 @@ from bench.model import (
     Limits,
     Scenario,
     Server,
-    ToolCall,
+    Step,
     Turn,
 )
 from bench.scenario import check_variant
+from bench.variants import VARIANTS
 
 QUICK = {"launches": 9, "calls": 20, "warmup": 2}
 OWN = "own"
+DATED = re.compile(r"\d{4}-\d\d-\d\d")
 PROBES: Mapping[str, tuple[str, ...]] = {
     "auto": ("on",),
     "off": ("off",),
@@ -88,6 +92,7 @@ async def prepare(wish: Wish) -> Prepared:
         placement=host.placement(wish.pin),
         words={server.name: words_of(server) for server in servers.values()},
         spans=wish.spans,
+        shelves={cell.name: Shelf() for cell in cells if scenarios[cell.scenario].honour_cache},
     )
     turns = plan.turns(cells, launches=launches, seed=seed)
     return Prepared("+".join(scenarios), cells, turns, job, seed)
@@ -128,6 +133,11 @@ async def explore(server: Server, wish: Wish) -> Scenario:
     """A scenario for a server that none was written for: its eras, and a tool it can be asked."""
     eras = _named(wish.era, ERAS, "--era") or server.eras
     found = await finder.find(server, eras, wish.limits, words_of(server))
+    if not found.announced:
+        raise UsageError(
+            f'server "{server.name}" announces no tools, and so was not asked for them: there is '
+            "nothing to call; try: trace, which shows what it does announce"
+        )
     asked = finder.choose(found.tools, wish.tool or server.null_tool, wish.arguments or {})
     return Scenario(
         name=OWN if server.folder is None else server.name,
@@ -143,23 +153,40 @@ def one_cell(server: Server, wish: Wish) -> Cell:
     transports = _named(wish.transport, server.transports, "--transport") or server.transports
     eras = _named(wish.era, ERAS, "--era") or server.eras
     if wish.protocol:
-        eras = (_era_of(wish.protocol),)
+        eras = (_era_of(wish.protocol, wish.era),)
+    for key, values in wish.variants.items():
+        check_variant(key, values, where=f"--{key}")
+    scenario = known_scenario(server, wish)
     return Cell(
         name="trace",
         scenario="trace",
         server=server.name,
         transport=transports[0],
-        era=eras[0],
+        era=_opened_in(wish, eras),
+        variant={key: values[0] for key, values in wish.variants.items()},
         protocol_version=wish.protocol,
+        capabilities=scenario.capabilities if scenario is not None else {},
     )
 
 
-def known_call(server: Server, wish: Wish) -> ToolCall | None:
-    """The call of the scenario that is named like a server, unless another tool was asked for."""
-    if wish.tool is not None or server.folder is None or wish.target is not None:
+def _opened_in(wish: Wish, eras: Sequence[EraName]) -> EraName:
+    """The first of these eras that can be opened as asked; UsageError where none can."""
+    (opening, *_) = (*wish.variants.get("opening", ()), "known")
+    fitting = VARIANTS["opening"].eras_of.get(opening, ERAS)
+    found = next((era for era in eras if era in fitting), None)
+    if found is None:
+        raise UsageError(
+            f"--opening {opening} means nothing in the era {', '.join(eras)}: it is for "
+            f"{', '.join(fitting)}"
+        )
+    return found
+
+
+def known_scenario(server: Server, wish: Wish) -> Scenario | None:
+    """The scenario that is named like a server of ours; None for a server of the user's own."""
+    if server.folder is None or wish.target is not None:
         return None
-    path = catalog.scenario_files().get(server.name)
-    return None if path is None else catalog.scenario(server.name).call[0]
+    return catalog.scenario(server.name) if server.name in catalog.scenario_files() else None
 
 
 def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
@@ -173,12 +200,12 @@ def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
     if wish.era:
         changes["era"] = _named(wish.era, ERAS, "--era")
     if wish.protocol:
-        changes["era"] = (_era_of(wish.protocol),)
+        changes["era"] = (_era_of(wish.protocol, wish.era),)
     if wish.tool:
-        changes["call"] = (ToolCall(tool=wish.tool, arguments=wish.arguments or {}),)
+        changes["call"] = (Step(tool=wish.tool, arguments=wish.arguments or {}),)
     elif wish.arguments is not None:
         first = scenario.call[0]
-        changes["call"] = (ToolCall(tool=first.tool, arguments=wish.arguments),)
+        changes["call"] = (Step(tool=first.tool, arguments=wish.arguments),)
     for key, values in wish.variants.items():
         check_variant(key, values, where=f"--{key}")
     if wish.probe is not None and wish.probe not in PROBES:
@@ -196,8 +223,15 @@ def _named(words: Sequence[str], known: Sequence[Any], option: str) -> tuple[Any
     return tuple(words)
 
 
-def _era_of(version: str) -> EraName:
+def _era_of(version: str, eras: Sequence[str]) -> EraName:
+    """The era of a version; one that is not known is proposed where one era is named for it."""
     known = [version for versions in VERSIONS_OF.values() for version in versions]
-    if version not in known:
-        raise UsageError(f'--protocol "{version}"{nearest(version, known)}')
-    return era_of_version(version)
+    named: tuple[EraName, ...] = _named(eras, ERAS, "--era")
+    if version in known:
+        return era_of_version(version)
+    if len(named) == 1 and DATED.fullmatch(version):
+        return named[0]
+    raise UsageError(
+        f'--protocol "{version}" is not known (to propose it all the same, name one --era)'
+        f"{nearest(version, known)}"
+    )

@@ -17,13 +17,14 @@ from typing import NamedTuple
 import anyio
 import psutil
 
-from bench import probe, redact
+from bench import exits, probe, redact
 from bench.errors import BenchError, nearest
+from bench.guard import Guard
 from bench.model import Server
 from bench.recorder import Recorder
 
 KEPT_STDERR_BYTES = 64 * 1024
-QUOTED_STDERR_LINES = 4
+QUOTED_STDERR_LINES, QUOTED_LETTERS = 4, 300
 POLL_S = 0.004
 STOP_WAIT_S = 2.0
 MARK = "MCP_LATENCY_LAUNCH"
@@ -82,11 +83,13 @@ class Process:
         adopt_orphans()
         if environment.probe is not None:
             variables = probe.environment(environment.probe, variables)
+        self._guard = Guard()
         with _on_cores(environment.cpus):
             recorder.mark("spawning")
             self._popen = self._spawn(server, variables, piped)
         recorder.mark("spawned")
         self.pid = self._popen.pid
+        self._guard.watch(self.pid)
         self.stdin_fd, self.stdout_fd = self._descriptors(piped)
         assert self._popen.stderr is not None
         self._errors = [self._popen.stderr.fileno()]
@@ -104,15 +107,12 @@ class Process:
     def last_words(self) -> str:
         """The last lines of its standard error, for a message to the user."""
         said = redact.text(self._tail.decode("utf-8", "replace"), self._secrets)
-        lines = [line.strip() for line in said.splitlines()]
+        lines = [line.strip()[:QUOTED_LETTERS] for line in said.splitlines()]
         return " / ".join([line for line in lines if line][-QUOTED_STDERR_LINES:])
 
     async def gone(self, limit_s: float) -> bool:
         """Wait until the child has left, at most `limit_s`."""
-        with anyio.move_on_after(limit_s):
-            while self._popen.poll() is None:
-                await anyio.sleep(POLL_S)
-        return self._popen.poll() is not None
+        return await exits.left(self._popen, limit_s)
 
     def tree(self) -> list[psutil.Process]:
         """The child and its descendants, also those whose parent has died."""
@@ -153,6 +153,7 @@ class Process:
             self._drain(fd)
             self._loop.remove_reader(fd)
         self._close()
+        self._guard.dismiss()
         return Stopped(how, self.status, took_ns, leftovers)
 
     def _spawn(
@@ -170,6 +171,7 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
+            self._guard.dismiss()
             raise BenchError(_cannot_start(self.command, server, error)) from error
 
     def _descriptors(self, piped: bool) -> tuple[int, int]:

@@ -17,14 +17,18 @@ MessageRow: TypeAlias = tuple[int, str, Kind, str | None, int | float | str | No
 SYSTEM_CLOCK: Clock = time.perf_counter_ns
 BUSY_CLOCK: Clock = time.process_time_ns  # what this process has computed, not what it waited
 QUOTED_NOISE_LINES, QUOTED_BYTES = 3, 300
+LONGEST_NAME = 1_000
+MOST_KEPT_BYTES, MESSAGE_OVERHEAD_BYTES = 256 * 1024 * 1024, 400
+FULL = "the transcript is full: messages from here on are counted, their text is not kept"
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a call asked, as far as its row tells it."""
+    """What a call asked, as far as its row tells it; whether a probe can be expected to see it."""
 
     tool: str
-    request_bytes: int
-    id: int | None
+    request_bytes: int | None = None
+    id: int | None = None
+    probed: bool = True
 
 
 class CallStamps(msgspec.Struct, frozen=True):
@@ -40,7 +44,8 @@ class CallStamps(msgspec.Struct, frozen=True):
 class Recorder:
     """Rows of messages and calls, and named marks, of one launch.
 
-    All stamps are whole nanoseconds of `clock`. `take` hands over the rows since the last take.
+    All stamps are whole nanoseconds of `clock`. `take` hands over the rows since the last take,
+    after a call of those in `unread`, who keep back what they have not read yet.
     With `keep_bodies` the text of every message is kept too, for the transcript.
     """
 
@@ -55,6 +60,8 @@ class Recorder:
         self.noise: list[bytes] = []
         self.windows: list[CallStamps] = []
         self.transcript: list[Message] = []
+        self.unread: list[Callable[[], None]] = []
+        self._kept_bytes = 0
         self._messages: list[MessageRow] = []
         self._calls: list[CallRow] = []
 
@@ -79,8 +86,12 @@ class Recorder:
         http_status: int | None = None,
     ) -> None:
         """Keep one message; its body only where this launch keeps bodies."""
+        if method is not None and len(method) > LONGEST_NAME:
+            method = method[:LONGEST_NAME]
+        if type(id) is str and len(id) > LONGEST_NAME:
+            id = id[:LONGEST_NAME]
         self._messages.append((at_ns, direction, kind, method, id, len(body), http_status))
-        if self.keep_bodies:
+        if self.keep_bodies and self._has_room(at_ns, len(body)):
             self.transcript.append(
                 Message(
                     at_ns=at_ns,
@@ -93,6 +104,17 @@ class Recorder:
                     body=_text(body),
                 )
             )
+
+    def _has_room(self, at_ns: int, more_bytes: int) -> bool:
+        """Whether the transcript may grow; the first message that may not is told in its place."""
+        room = self._kept_bytes <= MOST_KEPT_BYTES
+        if not room and not self.counts.get("left_out_of_transcript"):
+            said = Message(at_ns=at_ns, direction="in", kind="noise", bytes=0, body=FULL)
+            self.transcript.append(said)
+        if not room:
+            self.count("left_out_of_transcript")
+        self._kept_bytes += more_bytes + MESSAGE_OVERHEAD_BYTES
+        return room
 
     def noise_line(self, at_ns: int, line: bytes) -> None:
         """Count a line that is no JSON-RPC message, and quote the first ones."""
@@ -126,9 +148,14 @@ class Recorder:
                 reply.connected_ns,
                 reply.out_ns,
                 reply.in_ns,
+                reply.think_ns,
+                reply.asked_ns,
+                reply.progress_ns,
+                reply.event_ns,
+                reply.cancelled_ns,
             )
         )
-        if asked.id is not None and phase != "floor":
+        if asked.id is not None and asked.probed and phase != "floor":
             sent_ns, received_ns = reply.out_ns or reply.sent_ns, reply.in_ns or reply.received_ns
             self.windows.append(CallStamps(index, asked.id, sent_ns, received_ns, reply.local_port))
         if reply.outcome != "ok":
@@ -150,7 +177,10 @@ class Recorder:
 
     def take(self) -> tuple[list[MessageRow], list[CallRow]]:
         """The rows since the last take, oldest first; `taken_ns` is when that was."""
+        for read in self.unread:
+            read()
         self.taken_ns = self.clock()
+        self._kept_bytes = 0
         messages, self._messages = self._messages, []
         calls, self._calls = self._calls, []
         return messages, calls

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+import msgspec
 
 from bench.model import Server
 
@@ -17,6 +20,9 @@ _SECRET_KEY = re.compile(_WORDS, re.I)
 _SECRET_PAIR = re.compile(
     rf'("[^"\\]{{0,60}}(?:{_WORDS})[^"\\]{{0,60}}"\s*:\s*)"[^"\\]*(?:\\.[^"\\]*)*"', re.I
 )
+_BEARER = re.compile(r"\b(bearer\s+)[A-Za-z0-9._~+/=-]{6,}", re.I)
+_IN_ADDRESS = re.compile(r"(://)[^\s/@\"\\]{1,200}@")
+_IN_QUERY = re.compile(rf'([?&][^=&\s"\\]{{0,60}}(?:{_WORDS})[^=&\s"\\]{{0,60}}=)[^&\s"\\#]+', re.I)
 _NOT_SECRET = re.compile(r'"(progressToken|maxTokens|[a-z]*Tokens)"\s*:', re.I)
 
 
@@ -33,15 +39,54 @@ def secrets_of(server: Server) -> tuple[str, ...]:
     if server.http is not None:
         found += [*server.http.env.values(), *_option_values(server.http.command)]
         found += _address_values(server.http.url)
-    return tuple(value for value in found if len(value) >= SHORTEST_SECRET)
+    return tuple(value for value in found if _is_long(value))
+
+
+def _is_long(value: str) -> bool:
+    return len(value) >= SHORTEST_SECRET
 
 
 def text(body: str, values: Iterable[str] = ()) -> str:
     """A message body without the texts under secret keys, and without these very values."""
     cleaned = _SECRET_PAIR.sub(_hidden_pair, body)
-    for value in sorted({each for each in values if len(each) >= SHORTEST_SECRET}, key=len)[::-1]:
+    forms = {form for each in values if _is_long(each) for form in _forms(each)}
+    for value in sorted(forms, key=len)[::-1]:
         cleaned = cleaned.replace(value, HIDDEN)
     return cleaned
+
+
+def _forms(value: str) -> Iterator[str]:
+    """How a value may be written: as it is, in JSON with or without escapes, in an address."""
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, safe="")
+
+
+def recipe(server: Server) -> dict[str, Any]:
+    """A server as it may be kept: names of variables and headers, never their values."""
+    known: dict[str, Any] = msgspec.to_builtins(server)
+    known.pop("folder")
+    known["env"] = sorted(server.env)
+    known["headers"] = sorted(name for name, _ in server.headers)
+    known["stdio"] = words(server.stdio)
+    if server.http is not None:
+        known["http"]["env"] = sorted(server.http.env)
+        known["http"]["url"] = url(server.http.url)
+        known["http"]["command"] = words(server.http.command)
+    return known
+
+
+def secrets_in(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of variables that are named like secrets: a server we start inherits them."""
+    return tuple(v for name, v in variables.items() if is_secret(name) and _is_long(v))
+
+
+def loosely(body: str) -> str:
+    """A text without what looks like a secret wherever it stands: bearer tokens, in addresses."""
+    body = _BEARER.sub(rf"\1{HIDDEN}", body)
+    body = _IN_ADDRESS.sub(rf"\1{HIDDEN}@", body)
+    return _IN_QUERY.sub(rf"\1{HIDDEN}", body)
 
 
 def leaves(value: Any, values: Iterable[str] = ()) -> Any:

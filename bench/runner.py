@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import anyio
@@ -12,7 +12,7 @@ import anyio
 from bench import host
 from bench.drive import Job, Watcher, drive
 from bench.errors import BenchError, LaunchEnded
-from bench.model import Turn
+from bench.model import Placement, Turn
 from bench.store import Writer
 
 
@@ -26,19 +26,28 @@ class Ended(NamedTuple):
 async def run(plan: Sequence[Turn], job: Job, writer: Writer, watcher: Watcher) -> Ended:
     """Run every launch of the plan; SIGINT ends it early, with all that was kept."""
     failed: dict[str, BenchError] = {}
-    before = os.sched_getaffinity(0) if job.placement.client else ()
-    host.take_place(job.placement.client)
+
+    async def work() -> None:
+        await _launches(plan, job, writer, watcher, failed)
+
+    return Ended(await undisturbed(work, job.placement), failed)
+
+
+async def undisturbed(work: Callable[[], Awaitable[None]], placement: Placement) -> str:
+    """Do the work on the client's cores: `complete`, or `interrupted` where SIGINT ended it."""
+    before = os.sched_getaffinity(0) if placement.client else ()
+    host.take_place(placement.client)
     status = "interrupted"
     try:
         with anyio.open_signal_receiver(signal.SIGINT) as signals:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_end_on_signal, signals, tasks.cancel_scope)
-                await _launches(plan, job, writer, watcher, failed)
+                await work()
                 status = "complete"
                 tasks.cancel_scope.cancel()
     finally:
         host.take_place(tuple(before))
-    return Ended(status, failed)
+    return status
 
 
 async def _end_on_signal(signals: AsyncIterable[signal.Signals], scope: anyio.CancelScope) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,16 +11,18 @@ import msgspec
 from bench.errors import UsageError, nearest
 from bench.model import (
     ERAS,
+    TOOL_CALL,
     TRANSPORTS,
-    VARIANTS,
     EraName,
     HttpRecipe,
     Needs,
     Scenario,
+    Scripted,
     Server,
-    ToolCall,
+    Step,
     Transport,
 )
+from bench.variants import VARIANTS
 
 T = TypeVar("T")
 
@@ -28,7 +30,7 @@ T = TypeVar("T")
 class ScenarioFile(msgspec.Struct, frozen=True):
     """The keys of a scenario file; a scenario's name is its file's."""
 
-    call: tuple[ToolCall, ...]
+    call: tuple[Step, ...]
     about: str = ""
     servers: tuple[str, ...] = ()
     transport: tuple[Transport, ...] = TRANSPORTS
@@ -40,7 +42,14 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     response: tuple[str, ...] = ()
     connection: tuple[str, ...] = ()
     client: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
+    policy: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
+    capabilities: Mapping[str, Any] = {}
+    honour_cache: bool = False
+    answer: tuple[Scripted, ...] = ()
+    listen: Mapping[str, Any] = {}
 
 
 class RecipeFile(msgspec.Struct, frozen=True):
@@ -56,7 +65,34 @@ class RecipeFile(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
-TABLES: Mapping[str, type[msgspec.Struct]] = {"call": ToolCall, "http": HttpRecipe, "needs": Needs}
+CLIENT_CAPABILITIES = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
+TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "call": Step,
+    "answer": Scripted,
+    "http": HttpRecipe,
+    "needs": Needs,
+}
+# What a client declares before a server may ask it (2025-11-25, client/*; 2026-07-28, MRTR).
+DECLARED: Mapping[str, str] = {
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+    "elicitation/create": "elicitation",
+}
+# Methods that the other era does not have (2026-07-28, changelog).
+ONLY_IN: Mapping[str, EraName] = {
+    "ping": "stateful",
+    "logging/setLevel": "stateful",
+    "resources/subscribe": "stateful",
+    "resources/unsubscribe": "stateful",
+    "server/discover": "stateless",
+}
+OUR_OWN = ("initialize", "subscriptions/listen")
+LISTEN: Mapping[str, type] = {
+    "toolsListChanged": bool,
+    "promptsListChanged": bool,
+    "resourcesListChanged": bool,
+    "resourceSubscriptions": list,
+}
 
 
 def read_scenario(text: str, *, name: str, file: str) -> Scenario:
@@ -67,6 +103,10 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
     for key in ("launches", "calls"):
         if getattr(read, key) < 1:
             raise UsageError(f"{file}: {key} must be at least 1")
+    _check_capabilities(read.capabilities, text, file)
+    for number, step in enumerate(read.call, 1):
+        _check_step(step, read.era, f"{file}: call {number}")
+    _check_script(read, file)
     asked = {key: values for key in VARIANTS if (values := getattr(read, key))}
     for key, values in asked.items():
         check_variant(key, values, where=file)
@@ -81,6 +121,10 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
         calls=read.calls,
         warmup=read.warmup,
         variants=asked,
+        capabilities={**{DECLARED[each.method]: {} for each in read.answer}, **read.capabilities},
+        honour_cache=read.honour_cache,
+        answer=read.answer,
+        listen=read.listen,
     )
 
 
@@ -132,6 +176,48 @@ def _check_keys(data: Mapping[str, Any], shape: type, text: str, file: str) -> N
             for table in value if isinstance(value, list) else [value]:
                 if isinstance(table, dict):
                     _check_keys(table, TABLES[key], text, file)
+
+
+def _check_capabilities(capabilities: Mapping[str, Any], text: str, file: str) -> None:
+    """What a client may declare (2025-11-25 and 2026-07-28, schema: ClientCapabilities)."""
+    for name, value in capabilities.items():
+        if name not in CLIENT_CAPABILITIES:
+            near = nearest(name, CLIENT_CAPABILITIES)
+            raise UsageError(f'{file}{_line_of(name, text)}: no client capability "{name}"{near}')
+        if not isinstance(value, dict):
+            raise UsageError(f"{file}{_line_of(name, text)}: {name} must be a table, as {{}}")
+
+
+def _check_step(step: Step, eras: Sequence[EraName], where: str) -> None:
+    """A step names a tool or a method, which its eras have."""
+    if bool(step.tool) == (step.method != TOOL_CALL):
+        raise UsageError(f"{where}: name either a tool or a method")
+    if step.params and step.tool:
+        raise UsageError(f"{where}: params go with a method; a tool has arguments")
+    if step.method in OUR_OWN:
+        raise UsageError(
+            f"{where}: {step.method} is no step; it is part of every launch, or listen"
+        )
+    only = ONLY_IN.get(step.method)
+    asked = (step.era,) if step.era else eras
+    if only is not None and any(era != only for era in asked):
+        raise UsageError(f'{where}: only the {only} era has {step.method}; add: era = "{only}"')
+    if step.cancel_after_s is not None and step.cancel_after_s <= 0:
+        raise UsageError(f"{where}: cancel_after_s must be above 0")
+
+
+def _check_script(read: ScenarioFile, file: str) -> None:
+    for each in read.answer:
+        if each.method not in DECLARED:
+            near = nearest(each.method, DECLARED)
+            raise UsageError(f'{file}: no server asks a client "{each.method}"{near}')
+        if each.think_s < 0:
+            raise UsageError(f"{file}: think_s of {each.method} must be 0 or more")
+    for key, value in read.listen.items():
+        if key not in LISTEN:
+            raise UsageError(f'{file}: listen has no "{key}"{nearest(key, LISTEN)}')
+        if not isinstance(value, LISTEN[key]):
+            raise UsageError(f"{file}: listen.{key} must be a {LISTEN[key].__name__}")
 
 
 def _line_of(key: str, text: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 
+from bench.cache import Shelf
 from bench.era import VERSIONS_OF
-from bench.errors import BenchError, SetupError
-from bench.model import Agreement, Cell, EraName, Limits, Reply, Server
+from bench.errors import BenchError, SetupError, UsageError
+from bench.model import Agreement, Cell, EraName, Limits, Reply, Scenario, Server, Step
 from bench.process import Environment, Process
 from bench.recorder import Recorder
 from bench.server import STARTS, end, is_lost, why_gone
@@ -102,11 +103,14 @@ class SdkSession:
     @property
     def response_form(self) -> str | None:
         """How replies came: `line`, `json` or `sse`; None before the first."""
-        return self._client.tap.response_form
+        return self._client.heard.response_form
 
     def trace(self, traceparent: Callable[[int], str]) -> None:
         """Let each call carry the parent that `traceparent` gives for its id."""
         self._client.tap.traceparent = traceparent
+
+    def honour(self, shelf: Shelf) -> None:
+        """Nothing: the SDK's client has a cache of its own, or none."""
 
     async def open(self) -> Agreement:
         """Whatever the SDK does to connect; SetupError where it fails."""
@@ -116,6 +120,7 @@ class SdkSession:
                 f'the SDK\'s client could not connect to server "{self._server.name}": '
                 f"{self._client.why}{await why_gone(self.process, self._recorder)}",
                 phase="connect",
+                outcome=self._client.outcome,
             )
         client = self._client.client
         info = client.server_info
@@ -125,17 +130,28 @@ class SdkSession:
         facts["server_info"] = {} if info is None else {"name": info.name, "version": info.version}
         return Agreement(client.protocol_version, server_info=facts["server_info"])
 
-    async def prepare(self, wanted: Sequence[str]) -> None:
+    def follow(self, scenario: Scenario) -> None:
+        """This client is for plain tool calls; UsageError where a scenario wants more of it."""
+        plain = all(
+            step == Step(tool=step.tool, arguments=step.arguments) for step in scenario.call
+        )
+        if not plain or scenario.answer or scenario.listen:
+            raise UsageError(
+                f'scenario "{scenario.name}" does more than call tools, which only our own client '
+                "can; try: --client wire"
+            )
+
+    async def prepare(self, scenario: Scenario) -> None:
         """Nothing: a call is the first thing that is asked."""
 
-    def request(self, tool: str, arguments: Mapping[str, Any]) -> Ask:
+    def request(self, step: Step) -> Ask:
         """One call; its id and bytes are known once the SDK has sent it."""
-        return self._client.tool(tool, arguments)
+        return self._client.tool(step.tool, step.arguments)
 
     def cheapest(self) -> tuple[str, Ask]:
         """The name and the cheapest request: the null tool, else the era's own."""
         if self._server.null_tool is not None:
-            return self._server.null_tool, self.request(self._server.null_tool, {})
+            return self._server.null_tool, self.request(Step(tool=self._server.null_tool))
         ask = self._client.cheapest()
         return ask.method, ask
 
@@ -143,10 +159,16 @@ class SdkSession:
         """One call; a failure is an outcome of its reply."""
         return await self._client.ask(out, limit_s=self._limits.call_s)
 
+    async def renewed(self) -> bool:
+        """Never by us: what the SDK does about a lost session is its own."""
+        return False
+
     async def lost(self, reply: Reply) -> bool:
         """Whether no other reply can follow."""
         return await is_lost(reply, self.process, closed=self._client.closed)
 
     async def why_gone(self) -> str:
         """How the process left, if it did, its last words, and what it printed amiss."""
-        return await why_gone(self.process, self._recorder)
+        self._client.hear()
+        ended = f"; its client ended: {self._client.why}" if self._client.why else ""
+        return f"{ended}{await why_gone(self.process, self._recorder)}"

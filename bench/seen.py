@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import segments, stats, tables
-from bench.compare import Sample
+from bench import comparison, segments, stats, tables
+from bench.comparison import Sample
 from bench.era import era_of_version
 from bench.segments import MISSING, Stamps
 from bench.store import Run
 
 POINTS = ("sent", "written", "first_byte", "received", "decoded")
-CLIENT_POINTS = ("connecting", "connected", "out", "in")
+CLIENT_POINTS = ("connecting", "connected", "out", "in", "asked", "progress", "event", "cancelled")
 SERVER_POINTS = ("read", "entered", "left", "writing")
 REPORTS = ("span", "header")
 MESSAGE_COLUMNS = ("cell", "launch", "at_ns", "direction", "kind", "method", "id")
@@ -55,6 +55,7 @@ def labels(cell: Seen) -> dict[str, str]:
         "response": "+".join(forms) or "none",
         "connection": _connection(cell),
         "client": "+".join(sorted({fact.get("client", "wire") for fact in facts})) or "wire",
+        "opening": "+".join(sorted({fact.get("opening", "known") for fact in facts})) or "known",
         "probe": "on" if any(fact.get("probe_sdk") for fact in facts) else "off",
         "spans": "on" if any("spans" in fact for fact in facts) else "off",
     }
@@ -80,16 +81,24 @@ def version(cell: Seen) -> str | None:
 def samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
     """Samples of every segment: setups by launch, steady calls that were ok, the floor."""
     rounds = cell.launches["round"].to_numpy()
-    for name, values in setups(cell).items():
-        yield from _sample(name, values, rounds)
+    over = given_up(cell)
+    found = setups(cell)
+    for name in {**found, **over}:
+        values = found.get(name, np.full(len(rounds), MISSING))
+        yield from _sample(name, values, rounds, over.get(name))
     steady, rounds = durations(cell, "steady")
     for name, values in steady.items():
         yield from _sample(name, values, rounds)
     floor, floor_rounds = durations(cell, "floor")
     if "call" in floor:
         yield from _sample("floor", floor["call"], floor_rounds)
+    requests, request_rounds = durations(cell, "round")
+    if "call" in requests:
+        yield from _sample("round", requests["call"], request_rounds)
+    yield from _stopping(cell)
     if "call" in floor and "call" in steady and work_source(cell) is None:
-        yield from _estimate(steady["call"], rounds, floor["call"], floor_rounds)
+        served = steady.get("served", steady["call"])
+        yield from _estimate(served, rounds, floor["call"], floor_rounds)
 
 
 def setups(cell: Seen) -> dict[str, Stamps]:
@@ -101,9 +110,27 @@ def setups(cell: Seen) -> dict[str, Stamps]:
     }
 
 
+def given_up(cell: Seen) -> dict[str, Stamps]:
+    """Setup segments that launches were given up in, ns until then, launch for launch.
+
+    Only those that other launches have had, or that the launch named as the step it failed at.
+    """
+    points = [name for name in cell.launches.column_names if name.startswith("at_")]
+    stamps = {name[3:-3]: tables.stamps(cell.launches, name) for name in points}
+    named = {detail["facts"].get("gave_up") for detail in cell.details}
+    known = named | {"setup"} | setups(cell).keys()
+    over = segments.given_up(stamps)
+    return {name: over[name] for name in over if name in known and (over[name] != MISSING).any()}
+
+
 def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
     """Call segments of the ok calls of a phase, and the round of each."""
     calls = ok_calls(cell, phase)
+    return timed(cell, calls), calls["round"].to_numpy()
+
+
+def timed(cell: Seen, calls: pa.Table) -> dict[str, Stamps]:
+    """Call segments of some of the cell's calls, row for row."""
     points = (*POINTS, *SERVER_POINTS, *CLIENT_POINTS)
     stamps = {point: tables.stamps(calls, f"{point}_ns") for point in points}
     found = segments.calls(stamps)
@@ -112,7 +139,7 @@ def durations(cell: Seen, phase: str) -> tuple[dict[str, Stamps], Stamps]:
         by = pc.equal(calls["reported_by"], source).fill_null(False).to_numpy()
         told = np.where(by, tables.stamps(calls, "reported_ns"), MISSING)
         found |= segments.told(found["call"], told)
-    return found, calls["round"].to_numpy()
+    return segments.thoughtful(found, stamps, tables.stamps(calls, "think_ns"))
 
 
 def ok_calls(cell: Seen, phase: str) -> pa.Table:
@@ -133,6 +160,15 @@ def work_source(cell: Seen) -> str | None:
     return next((source for source in REPORTS if source in told), None)
 
 
+def _stopping(cell: Seen) -> Iterator[tuple[str, Sample]]:
+    """How long cancelled calls went on, where a probe saw them end."""
+    calls = cell.calls.filter(pc.equal(cell.calls["outcome"], "cancelled"))
+    stamps = {point: tables.stamps(calls, f"{point}_ns") for point in ("cancelled", "left")}
+    found = segments.calls(stamps)
+    if "stopping" in found:
+        yield from _sample("stopping", found["stopping"], calls["round"].to_numpy())
+
+
 def _estimate(
     call: Stamps, rounds: Stamps, floor: Stamps, floor_rounds: Stamps
 ) -> Iterator[tuple[str, Sample]]:
@@ -148,7 +184,18 @@ def _estimate(
     yield from _sample("work", call[there] - floor_ns, rounds[there])
 
 
-def _sample(name: str, values: Stamps, rounds: Stamps) -> Iterator[tuple[str, Sample]]:
+def _sample(
+    name: str, values: Stamps, rounds: Stamps, over: Stamps | None = None
+) -> Iterator[tuple[str, Sample]]:
     there = values != MISSING
-    if there.any():
-        yield name, Sample(values[there], rounds[there])
+    beyond = comparison.NOTHING if over is None else over[over != MISSING]
+    if there.any() or len(beyond):
+        yield name, Sample(values[there], rounds[there], beyond)
+
+
+def server(cell: Seen) -> str:
+    """Who the server says it is, name and version; empty where it does not."""
+    known: Mapping[str, Any] = next(
+        (d["facts"]["server_info"] for d in cell.details if "server_info" in d["facts"]), {}
+    )
+    return " ".join(str(known[key]) for key in ("name", "version") if known.get(key))

@@ -11,7 +11,7 @@ import anyio
 
 from bench import probe, redact
 from bench.errors import BenchError, SetupError
-from bench.model import Endpoint, Reply, Server
+from bench.model import Endpoint, HttpRecipe, Reply, Server
 from bench.process import POLL_S, Environment, Process, filled, words
 from bench.recorder import Recorder
 
@@ -47,7 +47,7 @@ async def start_listening(server: Server, environment: Environment, recorder: Re
     assert server.http is not None
     recipe = server.http
     if not recipe.command:
-        return Live(Endpoint(url=recipe.url, headers=server.headers), None)
+        return Live(_endpoint(server, recipe, recipe.url), None)
     known = {"port": str(_free_port()), **environment.words}
     url = filled(recipe.url, known)
     _refuse_taken(server, url)
@@ -61,7 +61,11 @@ async def start_listening(server: Server, environment: Environment, recorder: Re
         await process.stop()
         raise
     recorder.mark("accepting")
-    return Live(Endpoint(url=url, headers=server.headers), process)
+    return Live(_endpoint(server, recipe, url), process)
+
+
+def _endpoint(server: Server, recipe: HttpRecipe, url: str) -> Endpoint:
+    return Endpoint(url=url, headers=server.headers, ca=recipe.ca, proxy=recipe.proxy)
 
 
 async def start_in_memory(server: Server, _: Environment, __: Recorder) -> Live:

@@ -22,9 +22,17 @@ from bench.errors import BenchError
 from bench.recorder import Recorder
 
 FORMAT = 1
+VERDICT_FILE = "verdict.json"
 RUN_FILE, LAUNCHES_FILE, TRANSCRIPT_FILE = "run.json", "launches.jsonl", "transcript.jsonl"
 TABLES = ("calls", "launches", "messages")
-FREE_TEXT = ("error", "server_info", "refused", "no_probe")  # facts that a server has worded
+FREE_TEXT = (
+    "error",
+    "server_info",
+    "announced",
+    "refused",
+    "no_probe",
+    "unlisted",
+)  # facts that a server has worded
 STREAMS = ("messages", "calls", "stamps", "spans")
 
 
@@ -174,6 +182,22 @@ class Writer:
     def _next_seq(self) -> int:
         self._seq += 1
         return self._seq
+
+
+def write_verdict(path: Path, document: Mapping[str, Any]) -> None:
+    """Keep what `ab` decided beside what it measured."""
+    text = json.dumps(document, indent=1, allow_nan=False)
+    (path / VERDICT_FILE).write_text(text, "utf-8")
+
+
+def verdict(path: Path | str) -> dict[str, Any] | None:
+    """What `ab` decided in this folder; None where it is the folder of another run."""
+    try:
+        text = (Path(path) / VERDICT_FILE).read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -7,8 +7,21 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bench import compare, counted, doubts, ledger, patterns, seen, spread, stats, store
-from bench.compare import Compared, Sample, Side
+from bench import (
+    by_step,
+    comparison,
+    counted,
+    doubts,
+    ledger,
+    outdoors,
+    patterns,
+    seen,
+    settled,
+    spread,
+    stats,
+    store,
+)
+from bench.comparison import Compared, Side
 from bench.era import era_of_version
 from bench.model import OUTCOMES
 from bench.patterns import Figures
@@ -18,17 +31,20 @@ from bench.store import Run
 COMPARED = ("setup", "first_call", "call")
 SPREAD = ("setup", "call", "work")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "connection", "client", "probe")
+SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
-COMPARED_ALONG = {"client": ("first_result", "call")}
+# Where each call has a start of its own there is nothing for a dearer setup to pay off.
+COMPARED_ALONG = {"client": ("first_result", "call"), "policy": ("first_result", "call")}
 
 
 def document(run: Run) -> dict[str, Any]:
     """The whole summary as plain data; n = 0 gives nulls, never NaN."""
     cells = [seen.cell_of(run, asked) for asked in run.meta["cells"]]
-    sides = [_side(cell) for cell in cells]
+    sides = [side_of(cell) for cell in cells]
     axes = (*AXES, *sorted({key for cell in cells for key in cell.asked["variant"]}))
-    compared = compare.compare(tuple(compare.pairs(sides, axes)), COMPARED, along=COMPARED_ALONG)
+    compared = comparison.compare(
+        tuple(comparison.pairs(sides, axes)), COMPARED, along=COMPARED_ALONG
+    )
     return {
         "format": store.FORMAT,
         "run": run.path.name,
@@ -52,7 +68,28 @@ def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
             yield spread.document(name, found)
 
 
-def _side(cell: Seen) -> Side:
+def unbelieved(cell: Mapping[str, Any]) -> list[str]:
+    """Why a cell of the document makes its run invalid (exit code 3), in words; mostly nothing."""
+    doubts = {
+        "no calls": not cell["calls"],
+        f"{cell['failed_calls']} failed calls": cell["failed_calls"],
+        f"{cell['failed_launches']} failed launches": cell["failed_launches"],
+        "client-bound: our own client set the pace": cell["client_bound"],
+    }
+    return [words for words, there in doubts.items() if there]
+
+
+def failure(cell: Mapping[str, Any]) -> str:
+    """Why the figures of a cell of the document are no baseline, in words; empty where they are."""
+    told = next((each for each in cell["warnings"] if each.startswith("not measured")), None)
+    if told is not None or not cell["outcomes"]["ok"]:
+        return told or "no call was ok"
+    counts = {"calls": cell["failed_calls"], "launches": cell["failed_launches"]}
+    return ", ".join(f"{count} {what} failed" for what, count in counts.items() if count)
+
+
+def side_of(cell: Seen) -> Side:
+    """A cell as a comparison sees it."""
     variant = dict(cell.asked["variant"])
     labels = {key: cell.asked[key] for key in ("scenario", "server", "transport", "era")}
     version = seen.version(cell)
@@ -67,13 +104,16 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
     steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
     outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
     version = seen.version(cell)
+    seed = run.meta.get("seed") or 0
     wire = counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details)
+    wire |= settled.on_the_wire(cell)
     return {
         "cell": asked["cell"],
         "server": asked["server"],
         "transport": asked["transport"],
         "era": era_of_version(version) if version else asked["era"],
         "protocol_version": version,
+        **settled.facts(cell),
         "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
         "placement": run.meta.get("placement", {"client": [], "server": []}),
         "launches": len(cell.launches),
@@ -81,20 +121,29 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
         "calls": len(steady),
         "failed_calls": doubts.failed_calls(cell),
         "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
+        "errors": counted.error_codes(cell.calls),
         "wire": wire,
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
         "segments": {
-            name: _figures(sample, run.meta.get("seed") or 0)
-            for name, sample in sorted(side.samples.items())
+            name: by_step.figures(sample, seed) for name, sample in sorted(side.samples.items())
         },
+        "steps": by_step.steps(cell, seed),
         "ledger": {
             "call": _call_ledger(cell, side),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
         },
         "client_bound": doubts.client_bound(cell) is not None,
-        "findings": patterns.find(_looked_at(cell, side, wire)),
-        "warnings": list(doubts.warnings(run, cell)),
+        "findings": [
+            *patterns.find(_looked_at(cell, side, wire)),
+            *settled.findings(cell),
+            *outdoors.findings(cell),
+        ],
+        "warnings": [
+            *doubts.warnings(run, cell),
+            *settled.warnings(cell),
+            *outdoors.warnings(cell),
+        ],
     }
 
 
@@ -118,6 +167,8 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
         methods=wire["methods"],
         calls=int(made.sum()),
         launches=len(cell.launches),
+        own_client=seen.labels(cell)["client"] == "wire",
+        one_per_call=cell.asked["variant"].get("policy") == "one-per-call",
         per_call_connections=cell.asked["variant"].get("connection") == "per-call",
     )
 
@@ -125,22 +176,6 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
 def _work_source(cell: Seen, side: Side) -> str | None:
     """How the work is known: `probe`, `span`, `header`, or an `estimate` from the floor."""
     return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
-
-
-def _figures(sample: Sample, seed: int) -> dict[str, int | None]:
-    found = stats.describe(sample.values, sample.round, seed=seed)
-    return {
-        "n": found.n,
-        "p50_ns": found.p50_ns,
-        "low_ns": found.low_ns,
-        "high_ns": found.high_ns,
-        "p90_ns": found.p90_ns,
-        "p99_ns": found.p99_ns,
-        "mean_ns": found.mean_ns,
-        "min_ns": found.min_ns,
-        "max_ns": found.max_ns,
-        "wants": found.wants,
-    }
 
 
 def _unseen(variant: Mapping[str, str]) -> dict[str, str]:
@@ -153,7 +188,7 @@ def _torn(run: Run) -> list[str]:
 
 
 def _comparisons(compared: Sequence[Compared]) -> list[dict[str, Any]]:
-    wanted = compare.rounds_wanted(len(compared))
+    wanted = comparison.rounds_wanted(len(compared))
     verdicts = {(*_cells(each), each.segment): each.verdict for each in compared}
     return [
         {**_comparison(each), "rounds_wanted": wanted, **_break_even(each, verdicts)}
@@ -172,7 +207,7 @@ def _break_even(
     even = None
     if each.segment == "call" and each.pair.axis not in COMPARED_ALONG:
         setup = verdicts.get((*_cells(each), "setup"), "cannot tell")
-        even = compare.break_even(each.pair, setup, each.verdict)
+        even = comparison.break_even(each.pair, setup, each.verdict)
     return {
         "break_even_calls": even.calls if even else None,
         "cheaper": even.cheaper if even else None,

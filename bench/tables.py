@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench import reported, segments
-from bench.model import CALL_COLUMNS, MESSAGE_COLUMNS, SPAN_COLUMNS, STAMP_COLUMNS
+from bench.columns import CALL_COLUMNS, MESSAGE_COLUMNS, SPAN_COLUMNS, STAMP_COLUMNS
 from bench.segments import MISSING, Stamps
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}

@@ -11,6 +11,7 @@ from bench.errors import UsageError
 from bench.model import Headers, HttpRecipe, Server
 
 RUNTIMES = ("python", "node", "npx", "uv", "uvx", "sh", "bash", "deno", "bun", "npm", "exec")
+PORTS = {"http": 80, "https": 443}
 SUFFIXES = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".jar", ".exe")
 
 
@@ -21,18 +22,20 @@ def from_command(command: Sequence[str]) -> Server:
     return Server(name=_name(command), stdio=tuple(command))
 
 
-def from_url(url: str, headers: Headers = ()) -> Server:
-    """A server that runs already, reached over Streamable HTTP."""
+def from_url(
+    url: str, headers: Headers = (), *, ca: str | None = None, proxy: str | None = None
+) -> Server:
+    """A server that runs already, reached over Streamable HTTP; the rest as in HttpRecipe."""
     try:
         parts = urlsplit(url)
-        name = f"{parts.hostname}-{parts.port or 80}"
+        name = f"{parts.hostname}-{parts.port or PORTS.get(parts.scheme, 80)}"
     except ValueError as error:
         raise UsageError(f'--url "{url}": {error}') from error
-    if parts.scheme != "http" or not parts.hostname or not url.isascii():
+    if parts.scheme not in PORTS or not parts.hostname or not url.isascii():
         raise UsageError(
             f'--url "{redact.url(url)}": say a full address like http://127.0.0.1:8000/mcp'
         )
-    return Server(name=name, http=HttpRecipe(url=url), headers=headers)
+    return Server(name=name, http=HttpRecipe(url=url, ca=ca, proxy=proxy), headers=headers)
 
 
 def header(text: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import host, inside, jsonrpc, probe
-from bench.model import Cell, EraName, HttpRecipe, Limits, Reply, Server, Transport, Turn
+from bench.model import Cell, EraName, HttpRecipe, Limits, Reply, Server, Step, Transport, Turn
 from bench.process import Environment
 from bench.recorder import Asked, Recorder
 from bench.segments import MISSING, Stamps
@@ -135,13 +135,15 @@ async def drive(
         opening = opened(tested, where, side_files=side_files, apart=apart)
         async with opening as (session, recorder):
             for _ in range(warmup):
-                await session.call(session.request("turn", {"call": -1, "dials": {}}))
+                await session.call(
+                    session.request(Step(tool="turn", arguments={"call": -1, "dials": {}}))
+                )
             replies, floors = [], []
             for number, dials in enumerate(turns):
                 asked = {"call": number, "dials": dials}
                 replies.append(await _called(session, recorder, number, "turn", asked))
                 floors.append(_took(await session.call(session.cheapest()[1])))
-            log = json.loads(_text(await session.call(session.request("log", {}))))
+            log = json.loads(_text(await session.call(session.request(Step(tool="log")))))
         files = probe.read(side_files) if side_files else ()
         return _seen(recorder, replies, np.array(floors, np.int64), log, files)
 
@@ -160,7 +162,7 @@ async def call(tested: Server, where: Where, calls: int) -> Seen:
 async def _called(
     session: Session, recorder: Recorder, number: int, tool: str, arguments: Mapping[str, Any]
 ) -> Reply:
-    out = session.request(tool, arguments)
+    out = session.request(Step(tool=tool, arguments=arguments))
     reply = await session.call(out)
     assert reply.outcome == "ok", (reply.outcome, reply.why, reply.body)
     recorder.call(reply, index=number, phase="steady", asked=Asked(tool, len(out.body), out.id))

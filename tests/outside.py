@@ -20,10 +20,12 @@ import psutil
 from bench import store
 from bench.errors import FINE, INVALID
 from bench.measure import loop_options
-from bench.model import Cell, EraName, HttpRecipe, Limits, Server, Turn
+from bench.model import Cell, Endpoint, EraName, HttpRecipe, Limits, Server, Turn
 from bench.process import Environment
-from bench.recorder import Recorder
+from bench.recorder import Clock, Recorder
 from bench.session import Session, launch
+from bench.wire.connection import Connection
+from bench.wire.way import Way
 
 T = TypeVar("T")
 
@@ -233,3 +235,9 @@ def _tag(process: psutil.Process) -> str | None:
 
 def _no_constant(word: str) -> float:
     raise AssertionError(f"{word} is no JSON")
+
+
+async def connected(port: int, clock: Clock) -> Connection:
+    """A connection of our own client to a port of this machine."""
+    way = Way(Endpoint(url=f"http://127.0.0.1:{port}/mcp"))
+    return (await way.connect(clock))[0]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
 from bench import runner, store
 from bench.drive import Job
 from bench.measure import loop_options
-from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, ToolCall
+from bench.model import Cell, EraName, Limits, Placement, Scenario, Server, Step
 from bench.plan import turns
 from bench.report.progress import Silent
 from bench.runner import Ended
@@ -64,7 +64,7 @@ RESULTS: dict[str, Any] = {
     "server/discover": {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {},
+        "capabilities": {"tools": {}},
     },
     "ping": {},
     "tools/list": {"tools": [{"name": "null", "inputSchema": {}}], "resultType": "complete"},
@@ -81,24 +81,49 @@ def run_in_memory(
     launches: int = 6,
     calls: int = 4,
     call_limit_s: float = 5.0,
+    server: str = "small",
 ) -> tuple[Ended, Run]:
     """One whole run over the memory wire, stored and read back."""
-    scenario = Scenario(name="story", call=(ToolCall(tool="null"),), calls=calls, warmup=1)
-    cells = [
-        Cell(
-            name=f"story/small/memory/{era}",
-            scenario="story",
-            server="small",
-            transport="memory",
-            era=era,
-        )
-        for era in eras
-    ]
-    plan = turns(cells, launches={cell.name: launches for cell in cells}, seed=1)
+    cells = [_cell(server, era) for era in eras]
+    memory.SERVERS[server] = respond
+    load = Load(launches, calls, call_limit_s)
+    return _run(path, cells, clock, load)
+
+
+def run_servers(
+    path: Path,
+    responders: Mapping[str, memory.Responder],
+    clock: CountingClock,
+    *,
+    launches: int = 6,
+    calls: int = 4,
+) -> Run:
+    """The same with one cell a server, by their names, in the era with a handshake."""
+    memory.SERVERS.update(responders)
+    cells = [_cell(name, "stateful") for name in responders]
+    return _run(path, cells, clock, Load(launches, calls))[1]
+
+
+class Load(NamedTuple):
+    """How often a run asks, and how long it waits."""
+
+    launches: int
+    calls: int
+    call_limit_s: float = 5.0
+
+
+def _cell(server: str, era: EraName) -> Cell:
+    name = f"story/{server}/memory/{era}"
+    return Cell(name=name, scenario="story", server=server, transport="memory", era=era)
+
+
+def _run(path: Path, cells: Sequence[Cell], clock: CountingClock, load: Load) -> tuple[Ended, Run]:
+    scenario = Scenario(name="story", call=(Step(tool="null"),), calls=load.calls, warmup=1)
+    plan = turns(cells, launches={cell.name: load.launches for cell in cells}, seed=1)
     job = Job(
         scenarios={"story": scenario},
-        servers={"small": Server(name="small")},
-        limits=Limits(call_s=call_limit_s, setup_s=5.0),
+        servers={cell.server: Server(name=cell.server) for cell in cells},
+        limits=Limits(call_s=load.call_limit_s, setup_s=5.0),
         placement=Placement(),
         words={},
         clock=clock,
@@ -106,7 +131,7 @@ def run_in_memory(
     asked = [
         {
             "cell": cell.name,
-            "server": "small",
+            "server": cell.server,
             "transport": "memory",
             "era": cell.era,
             "scenario": "story",
@@ -116,7 +141,6 @@ def run_in_memory(
     ]
     path.mkdir(exist_ok=True)
     writer = store.Writer(path, {"scenario": "story", "seed": 1, "cells": asked})
-    memory.SERVERS["small"] = respond
     ended = anyio.run(runner.run, plan, job, writer, Silent(), backend_options=loop_options())
     writer.close(ended.status, failed={name: str(each) for name, each in ended.failed.items()})
     return ended, store.read(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bench import jsonrpc
-from bench.model import Reply
+from bench.model import Reply, Step
 from bench.recorder import Recorder
 from bench.session import Session
 
@@ -18,7 +18,10 @@ async def ready(session: Session) -> None:
 
 async def calls(session: Session, count: int, text: str = "hi") -> list[Reply]:
     """So many calls, each after the reply to the one before."""
-    return [await session.call(session.request("echo", {"text": text})) for _ in range(count)]
+    return [
+        await session.call(session.request(Step(tool="echo", arguments={"text": text})))
+        for _ in range(count)
+    ]
 
 
 async def heard_out(session: Session) -> None:

@@ -45,15 +45,16 @@ def test_a_server_that_leaves_before_it_answers_is_told_with_status_and_last_wor
     assert "ModuleNotFoundError: No module named 'tickets'" in err
 
 
-@pytest.mark.parametrize(
-    ("silent_on", "phase"), [("initialize", "initialize"), ("tools/list", "tools/list")]
-)
-def test_a_server_that_keeps_silent_is_told_with_phase_and_limit(
-    program: Program, silent_on: str, phase: str
-) -> None:
-    said = program.run("silent", silent_on, options=["--setup-timeout", "0.5"])
+def test_a_server_that_keeps_silent_is_told_with_phase_and_limit(program: Program) -> None:
+    said = program.run("silent", "initialize", options=["--setup-timeout", "0.5"])
     err = _words(said, COULD_NOT)
-    assert f"did not answer {phase}: no reply within 0.5 s; it is still running" in err
+    assert "did not answer initialize: no reply within 0.5 s; it is still running" in err
+
+
+def test_a_list_that_never_comes_is_told_where_a_tool_has_to_be_chosen(program: Program) -> None:
+    command = ("--", *module("silent", "tools/list"))
+    err = _words(program("run", "--setup-timeout", "0.5", *command), COULD_NOT)
+    assert "did not answer tools/list: no reply within 0.5 s; it is still running" in err
 
 
 def test_calls_without_a_reply_time_out_one_by_one_and_are_counted(program: Program) -> None:
@@ -149,7 +150,7 @@ def test_a_url_that_never_accepts_is_given_up_at_the_limit(program: Program) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["https://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://127.0.0.1:99999/", "http://"]
+    "url", ["ftp://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://127.0.0.1:99999/", "http://"]
 )
 def test_a_url_that_is_none_is_wrong_usage(program: Program, url: str) -> None:
     assert f'"{url}"' in _words(program("run", "--url", url), USAGE)

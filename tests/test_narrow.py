@@ -33,7 +33,7 @@ def _grid(columns: int) -> st.SearchStrategy[Grid]:
 
 @given(st.integers(2, 8).flatmap(_grid), st.integers(45, 200))
 def test_a_table_fits_and_loses_no_column(grid: Grid, width: int) -> None:
-    parts = list(narrow.fitted(grid, width))
+    parts = list(narrow.parts(grid, width))
     assert [name for part in parts for name in part.head[1:]] == list(grid.head[1:])
     for part in parts:
         assert part.head[0] == grid.head[0]
@@ -69,7 +69,7 @@ def test_a_shortened_picture_keeps_its_peaks_and_its_axis(peak: int) -> None:
     picture = f"{'▁' * peak}█{'▁' * (47 - peak)}"
     head = ("", f"0.59 ms{'1.91 ms':>41}", "beyond")
     grid = Grid("title", head, [("cell", picture, "7 above")], picture=Picture(1))
-    (part,) = narrow.fitted(grid, 50)
+    (part,) = narrow.parts(grid, 50)
     drawn = part.rows[0][1]
     assert len(drawn) == len(part.head[1]) < 48
     assert "█" in drawn

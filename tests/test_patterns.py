@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench import patterns
-from bench.compare import Sample
+from bench.comparison import Sample
 from bench.patterns import Figures
 
 MS = 1_000_000

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import UsageError
-from bench.model import HttpRecipe, Scenario, Server, ToolCall
+from bench.model import HttpRecipe, Scenario, Server, Step
 from bench.plan import cells, turns
 
 HTTP = HttpRecipe(url="http://127.0.0.1:{port}/mcp", command=("serve",))
 BOTH = Server(name="both", stdio=("serve",), http=HTTP)
 PIPED = Server(name="piped", stdio=("serve",), eras=("stateful",))
-ASK = Scenario(name="ask", call=(ToolCall(tool="null"),))
+ASK = Scenario(name="ask", call=(Step(tool="null"),))
 
 
 def test_a_scenario_on_a_server_of_both_gives_four_cells() -> None:

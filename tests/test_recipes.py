@@ -19,6 +19,10 @@ SEEN: Mapping[str, tuple[str, str, str]] = {
     "biomcp/biomcp/stdio/stateless": (STATELESS, "none", "line"),
     "biomcp/biomcp/http/stateful": (STATEFUL, "kept", "sse"),
     "biomcp/biomcp/http/stateless": (STATELESS, "none", "json"),
+    "desk/desk/stdio/stateful": (STATEFUL, "kept", "line"),
+    "desk/desk/stdio/stateless": (STATELESS, "none", "line"),
+    "desk/desk/http/stateful": (STATEFUL, "kept", "sse"),
+    "desk/desk/http/stateless": (STATELESS, "none", "json"),
     "fetch/fetch/stdio/stateful": (STATEFUL, "kept", "line"),
     "fetch/fetch/stdio/stateless": (STATELESS, "none", "line"),
     "filesystem/filesystem/stdio/stateful": (STATEFUL, "kept", "line"),
@@ -93,4 +97,6 @@ def test_a_recipe_answers_and_is_labelled_by_what_was_seen(
     assert cell["outcomes"]["ok"] == cell["calls"] == 2
     variant = cell["variant"]
     assert (cell["protocol_version"], variant["session"], variant["response"]) == SEEN[name]
-    assert cell["wire"]["noise_lines"] == cell["wire"]["server_requests"] == 0
+    assert cell["wire"]["noise_lines"] == 0
+    asks_back = name.startswith("desk/") and name.endswith("/stateful")
+    assert (cell["wire"]["server_requests"] > 0) == asks_back

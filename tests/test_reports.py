@@ -12,7 +12,9 @@ from bench.report import FORMATS, bars, figures, terminal, wording
 from bench.segments import MISSING
 
 PARTS = st.dictionaries(st.sampled_from(list(bars.CALL_GLYPHS)), st.integers(1, 10**9), min_size=1)
-ROWS = st.lists(st.tuples(*[st.integers(0, 10**7)] * 5), min_size=1, max_size=40)
+ROWS = st.lists(
+    st.tuples(*[st.integers(0, 10**7)] * len(ledger.CALL_PARTS)), min_size=1, max_size=40
+)
 
 
 @given(PARTS, st.integers(8, 80))
@@ -37,8 +39,9 @@ def test_a_ledger_adds_up_to_the_nanosecond(rows: list[tuple[int, ...]]) -> None
 
 def test_a_ledger_leaves_out_rows_that_are_not_whole() -> None:
     durations = {part: np.array([10, MISSING]) for part in ledger.CALL_PARTS}
-    durations["call"] = np.array([50, 900])
-    assert ledger.typical(durations, "call", ledger.CALL_PARTS)["call"] == 50
+    durations["call"] = np.array([10 * len(ledger.CALL_PARTS), 900])
+    found = ledger.typical(durations, "call", ledger.CALL_PARTS)
+    assert found["call"] == 10 * len(ledger.CALL_PARTS)
     assert ledger.typical({"call": durations["call"]}, "call", ledger.CALL_PARTS) == {}
 
 
@@ -85,7 +88,9 @@ def _document(name: str) -> dict[str, object]:
         "cell": f"own/{name}/stdio/stateful",
         "segments": {},
         "ledger": {"call": {}, "setup": {}},
+        "wire": {"tools": None, "tool_page_ns": []},
         "outcomes": {"ok": 0},
+        "steps": [],
         "calls": 0,
         "variant": {"response": "line"},
         "protocol_version": name,

@@ -54,6 +54,23 @@ def test_parts_that_do_not_sum_to_their_whole_are_counted() -> None:
     assert segments.unsound(found, CALL, "call") == 1
 
 
+def test_a_connection_made_within_a_call_is_named_and_is_not_the_sdks_own_time() -> None:
+    rows = {  # in the call, before it, none
+        "sent": [100, 100, 100],
+        "connecting": [110, 20, MISSING],
+        "connected": [150, 90, MISSING],
+        "out": [160, 160, 160],
+        "in": [180, 180, 180],
+        "received": [200, 200, 200],
+    }
+    found = segments.calls({point: np.array(each, np.int64) for point, each in rows.items()})
+    assert found["call_connect"].tolist() == [40, 70, MISSING]
+    assert found["client_out"].tolist() == [20, 60, 60]
+    assert found["exchange"].tolist() == [20, 20, 20]
+    parts = ("client_out", "call_connect", "exchange", "client_in")
+    assert sum(int(found[part][0]) for part in parts) == found["call"][0]
+
+
 def _setup(**points: int) -> dict[str, int]:
     stamps = {point: np.array([at_ns], np.int64) for point, at_ns in points.items()}
     return {name: int(values[0]) for name, values in segments.setups(stamps).items()}
@@ -130,3 +147,17 @@ def test_an_opening_after_one_that_was_declined_begins_when_it_is_sent() -> None
     found = _setup(**known, process_up=20, imports_done=300, first_read=320)
     parts = ("interpreter", "imports", "serving", "discover", "initialize", "client")
     assert [found[part] for part in parts] == [20, 280, 20, 10, 19, 2]
+
+
+def test_a_start_that_nobody_waited_for_is_no_part_of_the_setup() -> None:
+    waited = {"spawning": 0, "process_up": 10, "imports_done": 30, "first_read": 40,
+              "tools_sent": 5, "tools_received": 60, "ready": 61}  # fmt: skip
+    unasked = {**waited, "ready": 6, "tools_sent": MISSING, "tools_received": MISSING}
+    stamps = {point: np.array([waited[point], unasked[point]], np.int64) for point in waited}
+    found = {name: values.tolist() for name, values in segments.setups(stamps).items()}
+    assert found["setup"] == [61, 6]
+    assert found["interpreter"] == [10, MISSING]
+    assert found["imports"] == [20, MISSING]
+    assert found["serving"] == [10, MISSING]
+    assert found["tools_list"] == [20, MISSING]
+    assert found["client"] == [1, 6]

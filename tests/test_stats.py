@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import quantile_test, wilcoxon
 
+from bench.power import blocks_wanted, detectable
 from bench.stats import (
     Floats,
     Ints,
     Shift,
-    blocks_wanted,
     describe,
-    detectable,
     hodges_lehmann,
     holm,
     median_interval,
@@ -345,7 +344,7 @@ def test_the_mirror_holds_at_the_edge_of_the_minimum_effect(log_ratio: float) ->
         (Shift(1.02, 1.01, 1.03, 0.001), 0.001, "slower"),
         (Shift(0.90, 0.85, 0.95, 0.001), 0.001, "faster"),
         (Shift(1.01, 1.005, 1.015, 0.001), 0.001, "same"),
-        (Shift(1.015, 1.005, 1.025, 0.001), 0.001, "same"),
+        (Shift(1.015, 1.005, 1.025, 0.001), 0.001, "slower"),
         (Shift(1.00, 0.99, 1.01, 0.9), 0.9, "same"),
         (Shift(1.10, 1.05, 1.15, 0.001), 0.06, "cannot tell"),
         (Shift(1.10, 0.99, 1.21, 0.04), 0.04, "cannot tell"),
@@ -390,7 +389,8 @@ def test_the_same_server_against_itself_raises_hardly_an_alarm() -> None:
 
 def test_a_true_shift_is_found() -> None:
     assert alarms(400, 12, noise=0.03 * math.sqrt(2), shift=0.15, effect=0.05) >= 0.90
-    assert alarms(400, 20, noise=0.0051, shift=0.02, effect=0.01) >= 0.90
+    assert alarms(400, 20, noise=0.0051, shift=0.02) >= 0.90  # as large as what matters
+    assert alarms(400, 20, noise=0.0051, shift=0.005) == 0.0  # shown, and too small to matter
     assert alarms(400, 20, noise=0.019, shift=0.05) >= 0.95
 
 

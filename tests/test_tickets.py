@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from bench import catalog, jsonrpc
-from bench.model import Cell, EraName, Limits, Reply, Tool, Turn
+from bench.model import Cell, EraName, Limits, Reply, Step, Turn
 from bench.needs import recipes
 from bench.prepare import words_of
 from bench.process import Environment
@@ -40,7 +40,7 @@ UNKNOWN = {"query": "refund", "status": "opne"}
 class Desk(NamedTuple):
     """What one desk has and says."""
 
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, Mapping[str, Any]]
     answers: tuple[str, ...]
     null: str
     refused: Reply
@@ -72,19 +72,21 @@ def desks() -> Mapping[str, Desk]:
 async def _asked(name: str, era: EraName) -> Desk:
     server = catalog.server(name)
     cell = Cell(name="cell", scenario="", server=name, transport="stdio", era=era)
-    recorder = Recorder(Turn(cell=cell, launch=0, round=0), keep_bodies=False)
+    recorder = Recorder(Turn(cell=cell, launch=0, round=0), keep_bodies=True)
     environment = Environment(words=words_of(server), limit_s=20.0)
     limits = Limits(call_s=20.0, setup_s=20.0)
     async with launch(server, cell, recorder, environment, limits) as session:
         await session.open()
-        listed = {tool.name: tool for tool in await session.tools()}
+        await session.tools()
+        page = jsonrpc.result_of((recorder.transcript[-1].body or "").encode())
+        listed = {tool["name"]: tool for tool in page["tools"]}
         answers = [said(await _call(session, "search_tickets", each)) for each in QUESTIONS]
         null = said(await _call(session, "null", {}))
         return Desk(listed, tuple(answers), null, await _call(session, "search_tickets", UNKNOWN))
 
 
 async def _call(session: Session, tool: str, arguments: Mapping[str, Any]) -> Reply:
-    return await session.call(session.request(tool, arguments))
+    return await session.call(session.request(Step(tool=tool, arguments=arguments)))
 
 
 def test_every_sdk_gives_the_same_text_as_the_database_itself(
@@ -140,7 +142,7 @@ def test_the_file_is_the_same_whenever_it_is_written(
     read.close()
 
 
-def _shape(tool: Tool) -> tuple[str | None, Mapping[str, str], list[str]]:
-    properties = tool.inputSchema.get("properties", {})
-    types = {name: schema["type"] for name, schema in properties.items()}
-    return tool.description, types, tool.inputSchema.get("required", [])
+def _shape(tool: Mapping[str, Any]) -> tuple[str | None, Mapping[str, str], list[str]]:
+    schema = tool["inputSchema"]
+    types = {name: each["type"] for name, each in schema.get("properties", {}).items()}
+    return tool["description"], types, schema.get("required", [])

@@ -8,17 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 import psutil
 import pytest
 
 from bench.era import stateful
-from bench.model import Cell, Outgoing, Turn
+from bench.model import Cell, Outgoing, Step, Turn
 from bench.recorder import Recorder
-from bench.wire.connection import connect
 from bench.wire.conversation import Conversation
-from bench.wire.http import Post
+from bench.wire.post import Post
 from tests.outside import (
     Listening,
+    connected,
     conversing,
     http_server,
     listener,
@@ -51,7 +52,7 @@ def test_every_form_of_a_response_holds_the_same_reply(form: str) -> None:
 def test_a_session_id_is_kept_from_a_success_alone_and_sent_until_the_end(version: str) -> None:
     async def main(url: str) -> None:
         async with opened(http_server(url), version=version) as (session, recorder):
-            first = await session.call(session.era.opening(99))
+            first = await session.wire.exchange(session.era.opening(99), limit_s=5)
             assert first.http_status == 503
             await ready(session)
             assert [reply.outcome for reply in await calls(session, 2)] == ["ok", "ok"]
@@ -73,12 +74,12 @@ def test_a_strict_server_finds_in_the_headers_what_the_body_says() -> None:
     async def main(url: str) -> None:
         async with opened(http_server(url), era="stateless") as (session, _):
             await ready(session)
-            reply = await session.call(session.request("groesse-ß", arguments))
+            reply = await session.call(session.request(Step(tool="groesse-ß", arguments=arguments)))
             assert said(reply) == "ok"
-            wrong = session.request("groesse-ß", arguments)
+            wrong = session.request(Step(tool="groesse-ß", arguments=arguments)).out
             kept = tuple(pair for pair in wrong.headers if pair[0] != "Mcp-Param-Region")
             bare = Outgoing(method=wrong.method, body=wrong.body, id=wrong.id, headers=kept)
-            refused = await session.call(bare)
+            refused = await session.wire.exchange(bare, limit_s=5)
             assert (refused.outcome, refused.error_code) == ("protocol_error", -32020)
             assert refused.http_status == 400
 
@@ -200,7 +201,7 @@ def test_a_response_that_is_there_is_read_though_the_request_can_not_be_written(
     async def main() -> None:
         recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
         with listener() as server:
-            connection = await connect("127.0.0.1", port_of(server), recorder.clock)
+            connection = await connected(port_of(server), recorder.clock)
             peer, _ = server.accept()
             peer.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\r\ntoo large")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -211,5 +212,21 @@ def test_a_response_that_is_there_is_read_though_the_request_can_not_be_written(
             reply = await post.waiting.future
         assert (reply.http_status, reply.written_ns) == (413, None)
         assert connection.closed
+
+    conversing(main)
+
+
+def test_what_comes_unasked_between_calls_is_no_response_to_the_next() -> None:
+    async def main() -> None:
+        recorder = Recorder(Turn(cell=CELL, launch=0, round=0), keep_bodies=False)
+        with listener() as server:
+            connection = await connected(port_of(server), recorder.clock)
+            peer, _ = server.accept()
+            with peer:
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nnot asked for")
+                with anyio.fail_after(5):
+                    while not connection.closed:
+                        await anyio.sleep(0)
+        assert not connection.usable()
 
     conversing(main)

@@ -10,7 +10,7 @@ import pytest
 
 from bench import jsonrpc
 from bench.errors import SetupError
-from bench.model import EraName, Limits, Reply
+from bench.model import EraName, Limits, Reply, Step
 from bench.recorder import Recorder
 from tests.outside import (
     conversing,
@@ -62,7 +62,7 @@ def test_replies_are_matched_by_id_alone() -> None:
             replies: dict[int, Reply] = {}
 
             async def ask(number: int) -> None:
-                out = session.request("echo", {"text": str(number)})
+                out = session.request(Step(tool="echo", arguments={"text": str(number)}))
                 replies[number] = await session.call(out)
 
             async with anyio.create_task_group() as tasks:
@@ -145,7 +145,7 @@ def test_messages_of_megabytes_pass_both_ways_while_the_server_does_not_read() -
             replies: list[Reply] = []
 
             async def ask() -> None:
-                out = session.request("echo", {"text": "y" * 200_000})
+                out = session.request(Step(tool="echo", arguments={"text": "y" * 200_000}))
                 replies.append(await session.call(out))
 
             async with anyio.create_task_group() as tasks:
@@ -208,6 +208,8 @@ def test_odd_but_valid_lines_are_one_message_each_and_their_text_is_intact() -> 
     [
         ("byte", "invalid_utf8: byte 0x97 at offset"),
         ("pretty", "embedded_newline"),
+        ("nan", "invalid_json: NaN is no JSON"),
+        ("half", "invalid_json: \\ud83d is half of a surrogate pair"),
     ],
 )
 def test_a_reply_that_can_never_be_read_ends_its_call_with_its_name(fault: str, named: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import jsonrpc
+from bench.era import versions
+from bench.era.subscribing import Subscription
 from bench.errors import SetupError
 from bench.model import Agreement, EraName, Headers, Outgoing, Tool
 
@@ -16,21 +18,29 @@ CLIENT_INFO = {"name": "mcp-latency", "version": "0.1.0"}
 
 
 class Stateful:
-    """Lifecycle of 2025-11-25, basic/lifecycle; capabilities declared are none."""
+    """Lifecycle of 2025-11-25, basic/lifecycle; capabilities declared are none, unless given."""
 
     name: EraName = "stateful"
     cheapest = "ping"
     opening_step = "initialize"
+    closing_cancels = False
 
-    def __init__(self, version: str | None = None) -> None:
-        self._proposed = version or NEWEST
+    def __init__(
+        self, version: str | None = None, capabilities: Mapping[str, Any] | None = None
+    ) -> None:
+        self.version = version or NEWEST
+        self._capabilities = dict(capabilities or {})
         self._headers: Headers = ()
+
+    def propose(self, version: str) -> None:
+        """Propose this one in the next `initialize`."""
+        self.version = version
 
     def opening(self, id: int) -> Outgoing:
         """`initialize`, proposing one version."""
         params = {
-            "protocolVersion": self._proposed,
-            "capabilities": {},
+            "protocolVersion": self.version,
+            "capabilities": self._capabilities,
             "clientInfo": CLIENT_INFO,
         }
         body = jsonrpc.request(id, "initialize", params)
@@ -41,12 +51,14 @@ class Stateful:
         result = jsonrpc.result_of(body)
         version = result.get("protocolVersion")
         if version not in VERSIONS:
-            raise SetupError(_declined(body, self._proposed, version), phase="initialize")
+            raise SetupError(_declined(body, self.version, version), phase="initialize")
+        self.version = version
         if version >= FIRST_WITH_VERSION_HEADER:
             self._headers = (("MCP-Protocol-Version", version),)
         return Agreement(
             protocol_version=version,
             server_info=_mapping(result.get("serverInfo")),
+            capabilities=versions.announced(result),
         )
 
     def confirmation(self) -> Outgoing | None:
@@ -59,6 +71,20 @@ class Stateful:
         body = jsonrpc.request(id, method, params or None)
         return Outgoing(method=method, body=body, id=id, headers=self._headers)
 
+    def notification(self, method: str, params: Mapping[str, Any]) -> Outgoing:
+        """A plain notification."""
+        body = jsonrpc.notification(method, params)
+        return Outgoing(method=method, body=body, headers=self._headers)
+
+    def subscription(self, wanted: Mapping[str, Any]) -> Subscription:
+        """One `resources/subscribe` a URI; changes of lists are told unasked (2025-11-25)."""
+        uris = wanted.get("resourceSubscriptions", ())
+        return Subscription(tuple(("resources/subscribe", {"uri": uri}) for uri in uris))
+
+    def proven(self, body: bytes) -> bool:  # noqa: ARG002
+        """The handshake has proven it; no reply after that does."""
+        return True
+
     def learn(self, tools: Sequence[Tool]) -> None:
         """Nothing in the tool list changes how this era dresses a call."""
 
@@ -68,7 +94,12 @@ def _declined(body: bytes, proposed: str, offered: object) -> str:
     if error:
         return (
             f"the server refused initialize ({proposed}): "
-            f"error {error.get('code')}: {error.get('message')}"
+            f"error {error.get('code')}: {error.get('message')}{versions.spoken(error)}"
+        )
+    if offered == proposed:
+        return (
+            f"the server agreed to protocol version {offered!r}, which there is not: it repeats "
+            "what it is asked for, and so says nothing of what it speaks; initialized was not sent"
         )
     return (
         f"the server answered initialize ({proposed}) with protocol version {offered!r}, "

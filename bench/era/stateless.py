@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench import jsonrpc
+from bench.era import versions
 from bench.era.stateful import CLIENT_INFO
+from bench.era.subscribing import Subscription
 from bench.errors import SetupError
 from bench.model import Agreement, EraName, Outgoing, Tool
 
@@ -28,31 +30,44 @@ class Stateless:
     name: EraName = "stateless"
     cheapest = "server/discover"
     opening_step = "discover"
+    closing_cancels = True
 
-    def __init__(self, version: str | None = None) -> None:
-        self._version = version or NEWEST
+    def __init__(
+        self, version: str | None = None, capabilities: Mapping[str, Any] | None = None
+    ) -> None:
+        self.version = version or NEWEST
         self._meta = {
-            f"{_PREFIX}protocolVersion": self._version,
+            f"{_PREFIX}protocolVersion": self.version,
             f"{_PREFIX}clientInfo": CLIENT_INFO,
-            f"{_PREFIX}clientCapabilities": {},
+            f"{_PREFIX}clientCapabilities": dict(capabilities or {}),
         }
         self._mirrored: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {}
+
+    def propose(self, version: str) -> None:
+        """Name this one in every request that follows."""
+        self.version = version
+        self._meta[f"{_PREFIX}protocolVersion"] = version
 
     def opening(self, id: int) -> Outgoing:
         """`server/discover`, which a client may skip but which says what is there."""
         return self.request(id, "server/discover", {})
 
     def agree(self, body: bytes) -> Agreement:
-        """The server must list our version; a reply without `resultType` is of another era."""
+        """Our version if the server lists it, else the newest it lists that we know."""
         result = jsonrpc.result_of(body)
         offered = result.get("supportedVersions")
-        if not isinstance(offered, list) or self._version not in offered:
-            raise SetupError(_refused(body, self._version, offered), phase="discover")
+        listed = offered if isinstance(offered, list) else ()
+        if self.version not in listed:
+            known = [version for version in VERSIONS if version in listed]
+            if not known:
+                raise SetupError(_refused(body, self.version, offered), phase="discover")
+            self.propose(known[-1])
         meta = result.get("_meta")
         info = meta.get(f"{_PREFIX}serverInfo") if isinstance(meta, dict) else None
         return Agreement(
-            protocol_version=self._version,
+            protocol_version=self.version,
             server_info=info if isinstance(info, dict) else {},
+            capabilities=versions.announced(result),
         )
 
     def confirmation(self) -> Outgoing | None:
@@ -66,6 +81,23 @@ class Stateless:
         headers = tuple(self._headers(method, params))
         return Outgoing(method=method, body=body, id=id, headers=headers)
 
+    def notification(self, method: str, params: Mapping[str, Any]) -> Outgoing:
+        """A notification; over HTTP the headers of its method (streamable-http leaves it open)."""
+        body = jsonrpc.notification(method, params)
+        headers = (("MCP-Protocol-Version", self.version), ("Mcp-Method", method))
+        return Outgoing(method=method, body=body, headers=headers)
+
+    def subscription(self, wanted: Mapping[str, Any]) -> Subscription:
+        """One request that stays open (2026-07-28, basic/patterns/subscriptions)."""
+        return Subscription(
+            (("subscriptions/listen", {"notifications": dict(wanted)}),),
+            acknowledged_by="notifications/subscriptions/acknowledged",
+        )
+
+    def proven(self, body: bytes) -> bool:
+        """A result of this era says what kind it is (2026-07-28, basic/index: resultType)."""
+        return "resultType" in jsonrpc.result_of(body)
+
     def learn(self, tools: Sequence[Tool]) -> None:
         """Note which arguments a tool wants mirrored into headers (`x-mcp-header`)."""
         for tool in tools:
@@ -74,7 +106,7 @@ class Stateless:
                 self._mirrored[tool.name] = marked
 
     def _headers(self, method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        yield "MCP-Protocol-Version", self._version
+        yield "MCP-Protocol-Version", self.version
         yield "Mcp-Method", method
         name = params.get(_NAMED_BY.get(method, ""))
         if isinstance(name, str):
@@ -119,6 +151,6 @@ def _refused(body: bytes, version: str, offered: object) -> str:
     if error:
         return (
             f"the server does not speak {version}: server/discover was answered with "
-            f"error {error.get('code')}: {error.get('message')}"
+            f"error {error.get('code')}: {error.get('message')}{versions.spoken(error)}"
         )
     return f"the server does not offer {version}; it offers {offered!r}"

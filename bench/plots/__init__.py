@@ -2,6 +2,7 @@
 
 from bench.plots.costs import break_even
 from bench.plots.course import drift
+from bench.plots.history import history
 from bench.plots.lanes import timeline
 from bench.plots.ledgers import breakdown, setup
 from bench.plots.ratios import compare
@@ -15,6 +16,7 @@ __all__ = [
     "compare",
     "distribution",
     "drift",
+    "history",
     "setup",
     "timeline",
 ]

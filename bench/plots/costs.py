@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
 from bench.report.colours import CELL_COLOURS
-from bench.report.wording import labels
 
 MOST_CALLS = 1_000_000
 
@@ -26,7 +25,7 @@ def break_even(run: LoadedRun, ax: Axes | None = None) -> Axes:
     if not cells:
         no_data(drawn)
         return drawn
-    names = labels(list(cells))
+    names = names_of(list(cells))
     calls = np.geomspace(1, MOST_CALLS, 200)
     for (cell, found), colour in zip(cells.items(), CELL_COLOURS, strict=False):
         drawn.plot(calls, _cost_ms(found, calls), color=colour, label=names[cell])

@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, no_data, plain, unit
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
 from bench.plots.readings import by_cell, durations
 from bench.report.colours import CELL_COLOURS
 from bench.report.spreads import beyond
-from bench.report.wording import labels
 from bench.segments import MISSING
 from bench.spread import main_mass
 
@@ -34,7 +33,7 @@ def drift(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> A
     if not cells:
         no_data(drawn)
         return drawn
-    names = labels(list(cells))
+    names = names_of(list(cells))
     for (cell, course), colour in zip(cells.items(), CELL_COLOURS, strict=False):
         _draw(drawn, course, colour, names[cell])
     _shade(drawn, next(iter(cells.values())))

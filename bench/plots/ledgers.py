@@ -8,10 +8,9 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
 from bench.report.colours import COLOURS
 from bench.report.figures import milliseconds
-from bench.report.wording import labels
 from bench.spread import WIDE
 
 
@@ -33,14 +32,14 @@ def setup(run: LoadedRun, ax: Axes | None = None) -> Axes:
     drawn = axes(ax)
     cells = [cell for cell in run.summary()["cells"] if cell["ledger"]["setup"]]
     _waterfalls(drawn, [cell["ledger"]["setup"] for cell in cells])
-    names = labels([cell["cell"] for cell in cells])
+    names = names_of([cell["cell"] for cell in cells])
     _finish(drawn, [names[cell["cell"]] for cell in cells])
     return drawn
 
 
 def _bars(ax: Axes, document: Mapping[str, Any], whole: str) -> None:
     cells = [cell for cell in document["cells"] if cell["ledger"][whole]]
-    names = labels([cell["cell"] for cell in cells])
+    names = names_of([cell["cell"] for cell in cells])
     for row, cell in enumerate(cells):
         left_ns = 0
         for part, value_ns in _parts(cell["ledger"][whole], whole):

@@ -6,11 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, no_data, plain, unit
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
 from bench.plots.readings import steady
 from bench.report.colours import CELL_COLOURS
 from bench.report.spreads import beyond
-from bench.report.wording import labels
 from bench.spread import Main, Ns, edges, main_mass
 
 
@@ -26,7 +25,7 @@ def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call
         no_data(drawn)
         return drawn
     main = main_mass(list(found.values()))
-    names = labels(list(found))
+    names = names_of(list(found))
     for (cell, values), colour in zip(found.items(), CELL_COLOURS, strict=False):
         _area(drawn, values, main, colour)
         _line(drawn, values, colour, names[cell])

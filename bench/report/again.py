@@ -9,9 +9,23 @@ from typing import Any
 
 OWN = "own"
 COUNTS = {"launches": "--launches", "calls": "--calls", "warmup": "--warmup"}
-AXES = ("transport", "era", "session", "response", "connection", "client")
+AXES = (
+    "transport",
+    "era",
+    "session",
+    "response",
+    "connection",
+    "ack",
+    "client",
+    "opening",
+    "policy",
+)
 SIDES = ("client", "server")
-LIMITS = {"call_s": ("--timeout", 30.0), "setup_s": ("--setup-timeout", 30.0)}
+LIMITS = {
+    "call_s": ("--timeout", 30),
+    "setup_s": ("--setup-timeout", 30),
+    "message_bytes": ("--max-message", 64 * 1024 * 1024),
+}
 
 
 def command(meta: Mapping[str, Any]) -> str:
@@ -53,12 +67,15 @@ def _asked(meta: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -> I
         asked = dict.fromkeys(cell.get(axis, cell["variant"].get(axis)) for cell in meta["cells"])
         if known := [value for value in asked if value]:
             yield from (f"--{axis}", ",".join(known))
+    versions = {cell.get("protocol_version") for cell in meta["cells"]}
+    if len(versions) == 1 and None not in versions:
+        yield from ("--protocol", versions.pop())
     probes = {cell["variant"].get("probe") for cell in meta["cells"]}
     if "off" in probes:
         yield from ("--probe", "both" if "on" in probes else "off")
     for key, (option, usual) in LIMITS.items():
         if meta.get("limits", {}).get(key, usual) != usual:
-            yield from (option, f"{meta['limits'][key]:g}")
+            yield from (option, f"{meta['limits'][key]:.12g}")
     sides = [",".join(map(str, meta.get("placement", {}).get(side, ()))) for side in SIDES]
     yield from ("--pin", ":".join(sides) if all(sides) else "none")
     yield from ("--seed", str(meta.get("seed")))
@@ -73,4 +90,6 @@ def _tool(call: Mapping[str, Any]) -> Iterator[str]:
 def _target(server: Mapping[str, Any]) -> list[str]:
     if server["stdio"]:
         return ["--", *server["stdio"]]
-    return ["--url", server["http"]["url"]]
+    http = server["http"]
+    beside = [word for key in ("ca", "proxy") if http.get(key) for word in (f"--{key}", http[key])]
+    return ["--url", http["url"], *beside]

@@ -14,6 +14,7 @@ CALL_GLYPHS: Mapping[str, str] = {
     "encode": "▒",
     "return": "‹",
     "boundary": "·",
+    "think": "~",
 }
 SETUP_GLYPHS: Mapping[str, str] = {
     "first_reply": "░",
@@ -21,10 +22,12 @@ SETUP_GLYPHS: Mapping[str, str] = {
     "imports": "▒",
     "serving": "▓",
     "connect": "›",
+    "tls": "»",
     "initialize": "█",
     "discover": "█",
     "initialized": "▌",
     "tools_list": "▞",
+    "listen": "◌",
     "client": "‹",
 }
 BAR_LETTERS = 48

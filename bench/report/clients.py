@@ -29,7 +29,8 @@ def client_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
     rows = [(names[cell["cell"]], *_row(cell, by_name.get(_wired(cell["cell"])))) for cell in cells]
     notes = [
         "more than wire: beside our own bare client in the same place; in the client: before the "
-        "request goes out and after its reply is in; connect: before a call, not in it"
+        "request goes out and after its reply is in, but for connecting; connect: our own client "
+        "does so before a call, the SDK's in it"
     ]
     yield Grid("What the client adds, and what it really sends", HEAD, rows, notes)
 

@@ -17,11 +17,14 @@ COLOURS: Mapping[str, str] = {
     "imports": "#cc79a7",
     "serving": "#56b4e9",
     "connect": "#bbbbbb",
+    "tls": "#882255",
     "initialize": "#d55e00",
     "discover": "#e69f00",
     "initialized": "#f0e442",
     "tools_list": "#009e73",
+    "listen": "#44aa99",
     "client": "#000000",
+    "think": "#eeddaa",
 }
 CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 VERDICT_COLOURS: Mapping[str, str] = {

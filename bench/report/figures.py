@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 NONE = "·"
-SHOWN_LETTERS = 400
+SHOWN_LETTERS, SAID_LETTERS = 400, 2_000
 
 
 class Picture(NamedTuple):
@@ -25,6 +25,15 @@ class Grid(NamedTuple):
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     picture: Picture | None = None
+
+
+class Page(NamedTuple):
+    """What a report says, for every format: a headline, tables, findings and doubts."""
+
+    headline: str
+    grids: Sequence[Grid] = ()
+    findings: Sequence[str] = ()
+    doubts: Sequence[str] = ()
 
 
 def milliseconds(value_ns: float | None) -> str:
@@ -53,11 +62,24 @@ def shown(text: object) -> str:
 
 
 def harmless(text: object) -> str:
-    """Control and formatting characters (ANSI, right-to-left marks) escaped."""
-    return "".join(
-        letter if unicodedata.category(letter)[0] != "C" else _escaped(letter)
-        for letter in str(text)
+    """Control and formatting characters (ANSI, right-to-left marks) escaped, line ends too."""
+    words = str(text)
+    if words.isprintable():
+        return words
+    return "".join(_escaped(each) if _is_hidden(each) else each for each in words)
+
+
+def said(error: object) -> str:
+    """Words of ours that quote a server's: lines stay lines, each of them bounded."""
+    lines = (harmless(line) for line in str(error).split("\n"))
+    return "\n".join(
+        line if len(line) <= SAID_LETTERS else f"{line[: SAID_LETTERS - 1]}…" for line in lines
     )
+
+
+def _is_hidden(letter: str) -> bool:
+    kind = unicodedata.category(letter)
+    return kind[0] == "C" or kind in ("Zl", "Zp")
 
 
 def _escaped(letter: str) -> str:

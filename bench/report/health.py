@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.report.figures import milliseconds
+from bench.report.figures import milliseconds, shown
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -15,9 +15,10 @@ def render(document: Mapping[str, Any]) -> str:
 
 def _checks(checks: list[Mapping[str, Any]]) -> Iterator[str]:
     for check in checks:
-        yield f"{'ok  ' if check['ok'] else 'look'}  {check['name']:<20} {check['value']}"
+        mark = "ok  " if check["ok"] else "look"
+        yield f"{mark}  {shown(check['name']):<20} {shown(check['value'])}"
         if not check["ok"] and check["advice"]:
-            yield f"      {'':<20} {check['advice']}"
+            yield f"      {'':<20} {shown(check['advice'])}"
 
 
 def _floors(floors: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -25,7 +26,7 @@ def _floors(floors: list[Mapping[str, Any]]) -> Iterator[str]:
     yield f"  {'':<6} {'':<32} {'p50':>9} {'p90':>9}   medians of launches differ by"
     for floor in floors:
         yield (
-            f"  {floor['transport']:<6} {floor['placement']:<32} "
+            f"  {shown(floor['transport']):<6} {shown(floor['placement']):<32} "
             f"{milliseconds(floor['p50_ns']):>9} {milliseconds(floor['p90_ns']):>9}   "
             f"{floor['spread']:.0%}"
         )

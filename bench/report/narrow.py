@@ -14,7 +14,7 @@ SHORTEST_PICTURE = 16
 SHORTEST_LABEL = 16
 
 
-def fitted(grid: Grid, width: int) -> Iterator[Grid]:
+def parts(grid: Grid, width: int) -> Iterator[Grid]:
     """The table in as many parts as it takes for each to fit; its notes stand below the last.
 
     The first column, the labels, comes again in each part; it may fold, and no other does.

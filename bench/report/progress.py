@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import rich.progress
 
 from bench.drive import Watcher
 from bench.model import Turn
 from bench.recorder import SYSTEM_CLOCK, Clock
+from bench.report.figures import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Silent:
@@ -35,7 +40,7 @@ class Bar:
     def launching(self, turn: Turn, number: int, total: int) -> None:
         """A launch begins."""
         self._began_ns = self._clock()
-        words = f"{turn.cell.name} launch {turn.round + 1}"
+        words = f"{shown(turn.cell.name)} launch {turn.round + 1}"
         self._progress.update(self._task, description=words, completed=number, total=total)
         self._progress.refresh()
 
@@ -54,14 +59,20 @@ def watcher() -> Iterator[Watcher]:
         return
     from rich.console import Console
 
+    with bar(Console(stderr=True)) as shown_there:
+        yield shown_there
+
+
+@contextlib.contextmanager
+def bar(console: Console) -> Iterator[Bar]:
+    """A bar on a console for as long as it is entered."""
     columns = (
-        rich.progress.TextColumn("{task.description}"),
+        rich.progress.TextColumn("{task.description}", markup=False),
         rich.progress.BarColumn(bar_width=24),
         rich.progress.MofNCompleteColumn(),
         rich.progress.TextColumn("{task.fields[rate]}"),
         rich.progress.TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
     with rich.progress.Progress(
         *columns, console=console, auto_refresh=False, transient=True
     ) as progress:

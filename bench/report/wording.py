@@ -7,8 +7,9 @@ from typing import Any
 
 from bench.report.bars import ledger_grids
 from bench.report.clients import client_grids
-from bench.report.figures import NONE, Grid, interval, milliseconds, percent, shown
+from bench.report.figures import NONE, Grid, Page, interval, milliseconds, percent, shown
 from bench.report.spreads import spread_grids
+from bench.report.steps import step_grids
 
 SETUP_ROWS = (
     "first_reply",
@@ -16,15 +17,28 @@ SETUP_ROWS = (
     "imports",
     "serving",
     "connect",
+    "tls",
     "initialize",
     "discover",
     "initialized",
     "tools_list",
+    "listen",
     "client",
     "setup",
 )
 BESIDE_ROWS = ("boot", "first_call", "first_result", "teardown")
 CELLS_ABREAST = 4
+SHOWN_PAGES = 8
+
+
+def page(document: Mapping[str, Any]) -> Page:
+    """The whole report of a run."""
+    return Page(
+        headline(document),
+        tuple(grids(document)),
+        tuple(findings(document)),
+        tuple(warnings(document)),
+    )
 
 
 def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
@@ -34,6 +48,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     for at in range(0, len(cells), CELLS_ABREAST):
         yield _setup_grid(cells[at : at + CELLS_ABREAST], names)
     yield _call_grid(cells, names)
+    yield from step_grids(cells, names)
     yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
     yield from spread_grids(document["spreads"], names)
@@ -106,7 +121,20 @@ def _setup_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
         if any(name in cell["segments"] for cell in cells)
     ]
     head = ("", *(names[cell["cell"]] for cell in cells))
-    return Grid("Setup, once a connection (medians over launches)", head, rows)
+    paged = [line for cell in cells if (line := _paged(cell, names))]
+    title = "Setup, once a connection (medians over launches)"
+    return Grid(title, head, rows, [*_given_up(cells, names), *paged])
+
+
+def _paged(cell: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    """How many pages the tool list had, and the time of each, where it had more than one."""
+    pages = cell["wire"]["tool_page_ns"]
+    if len(pages) < 2:
+        return None
+    times = ", ".join(milliseconds(took_ns) for took_ns in pages[:SHOWN_PAGES])
+    rest = ", …" if len(pages) > SHOWN_PAGES else ""
+    tools = cell["wire"]["tools"]
+    return f"{names[cell['cell']]}: {tools:,} tools on {len(pages)} pages: {times}{rest}"
 
 
 ROW_MARKS = {"setup": "= ", **dict.fromkeys(BESIDE_ROWS, "| ")}
@@ -183,4 +211,18 @@ def _ratios(low: float | None, high: float | None) -> str:
 
 
 def _median(cell: Mapping[str, Any], name: str) -> str:
-    return milliseconds(cell["segments"].get(name, {}).get("p50_ns"))
+    """Of launches that were given up is known only that it would have been longer."""
+    found = cell["segments"].get(name, {})
+    over_ns = found.get("over_ns", {}).get("p50")
+    return milliseconds(found.get("p50_ns")) if over_ns is None else f"> {milliseconds(over_ns)}"
+
+
+def _given_up(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
+    """How many launches reached a limit, and in which phase."""
+    return [
+        f"{names[cell['cell']]}: {found['censored']} of {found['n']} launches given up in {name} "
+        f"after {milliseconds(found['over_ns']['max'])}; they rank as longer than all others"
+        for cell in cells
+        for name, found in cell["segments"].items()
+        if found.get("censored") and name in (*SETUP_ROWS[:-1], "boot")
+    ]

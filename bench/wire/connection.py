@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import Protocol
+import ssl
+from typing import Any, Protocol
 
 import httptools
 
+from bench.errors import BenchError
 from bench.recorder import Clock
 from bench.wire.conversation import Waiting
 
 READ_BYTES = 1 << 18
+MOST_HEAD_BYTES = 1 << 19  # head, trailer or chunk extension: the parser keeps what it has of them
 SERVER_TIMING = b"server-timing"
 
 
@@ -34,31 +37,40 @@ class Sink(Protocol):
         """The response will not be complete."""
 
 
-async def connect(host: str, port: int, clock: Clock) -> Connection:
-    """Connect to the first address of `host` that answers; raises OSError where none does."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    resolved_ns = clock()
-    failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in found:
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await loop.sock_connect(sock, address)
-        except OSError as error:
-            sock.close()
-            failure = error
-            continue
-        except asyncio.CancelledError:
-            sock.close()
-            raise
-        return Connection(sock, clock, resolved_ns)
-    raise failure
+class Socket(Protocol):
+    """What is needed of a socket that does not block, plain or encrypted."""
+
+    def fileno(self) -> int:
+        """The descriptor to watch."""
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Write what goes now; BlockingIOError where nothing does."""
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """Read what is there; BlockingIOError where nothing is."""
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        """Set an option of TCP."""
+
+    def getsockopt(self, level: int, option: int) -> int:
+        """Read one."""
+
+    def getsockname(self) -> Any:
+        """Our address and port."""
+
+    def getpeername(self) -> Any:
+        """The other side's."""
+
+    def close(self) -> None:
+        """Give it back."""
 
 
 def reason(error: OSError) -> str:
     """What went wrong, in the system's words; some errors carry an address in their place."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS: {error.reason or error}"
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
@@ -67,15 +79,16 @@ class Connection:
     """Sends a request in one write and feeds the response to a Sink; TCP_NODELAY is on.
 
     `opened_ns`: when connecting began and was done, until an exchange takes note of it. Without
-    `keep` it is closed at the end of its first response.
+    `keep` it is closed at the end of its first response; with `quick_ack` what it reads is
+    acknowledged at once (Linux forgets that after each read).
     """
 
-    def __init__(self, sock: socket.socket, clock: Clock, resolved_ns: int) -> None:
+    def __init__(self, sock: Socket, clock: Clock) -> None:
         self.local_port: int = sock.getsockname()[1]
         self.address: str = sock.getpeername()[0]
-        self.resolved_ns = resolved_ns
         self.closed = False
         self.keep = True
+        self.quick_ack = False
         self.opened_ns: tuple[int, int] | None = None
         self._sock = sock
         self._clock = clock
@@ -89,6 +102,8 @@ class Connection:
         self._status = 0
         self._headers: dict[bytes, bytes] = {}
         self._until_end = False
+        self._unasked = False
+        self._loose_bytes = 0
         self._loop.add_reader(sock, self._readable)
 
     @property
@@ -172,6 +187,8 @@ class Connection:
         self._loop.remove_writer(self._sock)
 
     def _readable(self) -> None:
+        if self.quick_ack:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         try:
             chunk = self._sock.recv(READ_BYTES)
         except BlockingIOError:
@@ -181,12 +198,19 @@ class Connection:
         self._at_ns = self._clock()
         if not chunk:
             return self._ended()
+        self._loose_bytes += len(chunk)
         try:
             self._parser.feed_data(chunk)
         except httptools.HttpParserCallbackError as error:
             self.abort(str(error.__context__ or error))
+            if not isinstance(error.__context__, BenchError):
+                raise
         except httptools.HttpParserError as error:
             self.abort(f"no HTTP response: {error}")
+        if self._unasked:
+            self.abort("the server sent what nothing had asked for")
+        if self._loose_bytes > MOST_HEAD_BYTES:
+            self.abort(f"header_too_long: more than {MOST_HEAD_BYTES} bytes without a body")
 
     def _ended(self) -> None:
         if self._until_end:
@@ -201,8 +225,9 @@ class Connection:
         self._idle = None
 
     def on_message_begin(self) -> None:
-        """Called by the parser."""
+        """Called by the parser; a second response to one request is none to the next."""
         self._headers = {}
+        self._unasked = self._sink is None
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by the parser."""
@@ -217,6 +242,7 @@ class Connection:
         A 202 that names neither length nor type has no content, whatever RFC 9112, 6.3 would
         wait for; where it ends can then not be told, so the connection is not used again.
         """
+        self._loose_bytes = 0
         self._status = self._parser.get_status_code()
         sized = b"content-length" in self._headers or b"transfer-encoding" in self._headers
         self._until_end = not sized and self._status not in (204, 304)
@@ -227,11 +253,13 @@ class Connection:
 
     def on_body(self, chunk: bytes) -> None:
         """Called by the parser."""
+        self._loose_bytes = 0
         if self._sink is not None:
             self._sink.data(chunk, self._at_ns)
 
     def on_message_complete(self) -> None:
         """Called by the parser, or by the end of a body that has no length."""
+        self._loose_bytes = 0
         if self._status < 200:
             return
         self._until_end = False

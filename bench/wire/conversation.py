@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import anyio
 
 from bench import jsonrpc
 from bench.jsonrpc import Envelope
-from bench.model import Kind, Outcome, Outgoing, Reply
+from bench.model import Kind, Outcome, Outgoing, Reply, Scripted
 from bench.recorder import Recorder
 from bench.wire import faults
+from bench.wire.lines import LIMIT_BYTES
+
+PROGRESS = "notifications/progress"
 
 
 class Waiting:
     """A request that has no reply yet, with the stamps it has so far."""
 
-    __slots__ = ("first_byte_ns", "future", "out", "sent_ns", "written_ns")
+    __slots__ = (
+        "asked_ns",
+        "first_byte_ns",
+        "future",
+        "out",
+        "progress_ns",
+        "sent_ns",
+        "think_ns",
+        "written_ns",
+    )
 
     def __init__(self, out: Outgoing, future: asyncio.Future[Reply]) -> None:
         self.out = out
@@ -25,20 +38,29 @@ class Waiting:
         self.sent_ns = 0
         self.written_ns: int | None = None
         self.first_byte_ns: int | None = None
+        self.progress_ns: int | None = None
+        self.think_ns: int | None = None
+        self.asked_ns: int | None = None
 
 
 class Answer(NamedTuple):
-    """What we owe the server for a request of its own."""
+    """What we owe the server for a request of its own, which was there at `asked_ns`."""
 
     body: bytes
     id: jsonrpc.Id
+    asked_ns: int
+    think_s: float = 0.0
 
 
 class Conversation:
     """The open requests of one launch, and what each incoming message means for them."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, *, limit_bytes: int = LIMIT_BYTES) -> None:
         self.recorder = recorder
+        self.script: Mapping[str, Scripted] = {}
+        self.endless: set[int] = set()  # requests that stay open: their reply is the end, if any
+        self._events: dict[str, asyncio.Future[int]] = {}
+        self.limit_bytes = limit_bytes
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Waiting] = {}
         self._answered: set[int] = set()
@@ -57,8 +79,17 @@ class Conversation:
         self.recorder.message(at_ns, "out", kind, out.body, method=out.method, id=out.id)
 
     def answered(self, answer: Answer, at_ns: int) -> None:
-        """Keep our own reply to a request of the server."""
+        """Keep our own reply to a request of the server; until then it waited for us."""
         self.recorder.message(at_ns, "out", "response", answer.body, id=answer.id)
+        for waiting in self._waiting.values():
+            waiting.think_ns = (waiting.think_ns or 0) + at_ns - answer.asked_ns
+            waiting.asked_ns = waiting.asked_ns or answer.asked_ns
+
+    def awaited(self, method: str) -> asyncio.Future[int]:
+        """When the next notification of this method is there, ns."""
+        event: asyncio.Future[int] = self._loop.create_future()
+        self._events[method] = event
+        return event
 
     async def outcome(self, waiting: Waiting, limit_s: float) -> Reply:
         """The reply, or what became of the request instead, at the latest after `limit_s`."""
@@ -99,10 +130,28 @@ class Conversation:
         self.recorder.message(
             at_ns, "in", kind, body, method=method, id=id, http_status=http_status
         )
+        if kind == "notification":
+            self._notified(method, body, at_ns)
         if kind != "request":
             return None
         self.recorder.count("server_requests")
-        return Answer(jsonrpc.answer(envelope), id)
+        return self._owed(envelope, id, at_ns)
+
+    def _owed(self, envelope: Envelope, id: jsonrpc.Id, at_ns: int) -> Answer:
+        """What the script says to a request of the server; without a word in it, a refusal."""
+        scripted = self.script.get(str(envelope.method))
+        if scripted is None:
+            return Answer(jsonrpc.answer(envelope), id, at_ns)
+        return Answer(jsonrpc.response(id, scripted.result), id, at_ns, scripted.think_s)
+
+    def _notified(self, method: str | None, body: bytes, at_ns: int) -> None:
+        event = self._events.pop(method, None) if method is not None else None
+        if event is not None and not event.done():
+            event.set_result(at_ns)
+        if method == PROGRESS:
+            waiting = self._waiting.get(jsonrpc.progress_token(body))  # type: ignore[arg-type]
+            if waiting is not None and waiting.progress_ns is None:
+                waiting.progress_ns = at_ns
 
     def _noise(self, line: bytes) -> None:
         """Noise is passed over, unless it proves to be the reply to an open request."""
@@ -171,6 +220,8 @@ class Conversation:
         is_number = isinstance(envelope.id, int | float)
         waiting = self._waiting.pop(envelope.id, None) if is_number else None  # type: ignore[arg-type]
         if waiting is None or waiting.future.done():
+            if envelope.id in self.endless:
+                return
             known = envelope.id in self._answered
             self.recorder.count("duplicate_replies" if known else "stray_replies")
             return
@@ -187,5 +238,8 @@ class Conversation:
                 error_code=envelope.error_code,
                 body=body,
                 http_status=http_status,
+                think_ns=waiting.think_ns,
+                asked_ns=waiting.asked_ns,
+                progress_ns=waiting.progress_ns,
             )
         )

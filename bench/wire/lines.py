@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from bench.errors import BenchError
+from collections.abc import Sequence
 
-LIMIT_BYTES = 64 * 1024 * 1024
+from bench.errors import BenchError
+from bench.model import Limits
+
+LIMIT_BYTES = Limits().message_bytes
 BOM = b"\xef\xbb\xbf"
 
 
 class MessageTooLong(BenchError):
-    """One message is longer than the limit; it is not kept."""
+    """One message is longer than the limit; it is not kept, but those `before` it are whole."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"a message is longer than the limit of {limit_bytes} bytes")
+    def __init__(self, limit_bytes: int, before: Sequence[bytes] = ()) -> None:
+        super().__init__(
+            f"message_too_long: a message is longer than the limit of {limit_bytes} bytes; "
+            "try: a larger --max-message"
+        )
+        self.before = before
 
 
 class LineReader:
@@ -40,24 +47,31 @@ class LineReader:
         *complete, rest = chunk.split(b"\n")
         if complete and self._parts:
             complete[0] = b"".join((*self._parts, complete[0]))
-            self._parts = []
-            self._held_bytes = 0
+            self._forget()
+        lines = [line[:-1] if line.endswith(b"\r") else line for line in complete]
+        for place, line in enumerate(lines):
+            if len(line) > self._limit_bytes:
+                raise MessageTooLong(self._limit_bytes, lines[:place])
         if rest:
-            self._hold(rest)
-        return [line[:-1] if line.endswith(b"\r") else line for line in complete]
+            self._hold(rest, lines)
+        return lines
 
     def _without_mark(self, chunk: bytes) -> bytes:
         """A byte order mark may itself arrive in pieces; nothing else begins with 0xEF here."""
         head = b"".join((*self._parts, chunk))
-        self._parts, self._held_bytes = [], 0
+        self._forget()
         if head and len(head) < len(BOM) and BOM.startswith(head):
-            self._hold(head)
+            self._hold(head, [])
             return b""
         self._started = bool(head)
         return head.removeprefix(BOM)
 
-    def _hold(self, rest: bytes) -> None:
+    def _hold(self, rest: bytes, before: Sequence[bytes]) -> None:
         self._held_bytes += len(rest)
-        if self._held_bytes > self._limit_bytes:
-            raise MessageTooLong(self._limit_bytes)
+        if self._held_bytes > self._limit_bytes + len(b"\r"):
+            self._forget()
+            raise MessageTooLong(self._limit_bytes, before)
         self._parts.append(rest)
+
+    def _forget(self) -> None:
+        self._parts, self._held_bytes = [], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from bench.model import Endpoint, Outgoing, Reply
@@ -25,12 +26,15 @@ async def open(endpoint: Endpoint, recorder: Recorder) -> MemoryWire:
 class MemoryWire:
     """Hands each message to the responder and takes what it answers, at once and in order."""
 
+    closing_cancels = False
+    session_lost = False
+
     def __init__(self, respond: Responder, recorder: Recorder) -> None:
         self.response_form: str | None = "line"
         self.closed = False
         self._respond = respond
         self._clock = recorder.clock
-        self._talk = Conversation(recorder)
+        self.conversation = self._talk = Conversation(recorder)
 
     async def exchange(self, out: Outgoing, *, limit_s: float) -> Reply:
         """Ask the responder; without a reply of it, the limit runs out."""
@@ -38,10 +42,12 @@ class MemoryWire:
         waiting.sent_ns = self._clock()
         waiting.written_ns = self._clock()
         self._talk.sent(out, waiting.sent_ns)
-        for body in self._respond(out.body):
-            answer = self._talk.incoming(body, self._clock())
+        bodies = deque(self._respond(out.body))
+        while bodies:
+            answer = self._talk.incoming(bodies.popleft(), self._clock())
             if answer is not None:
                 self._talk.answered(answer, self._clock())
+                bodies.extendleft(self._respond(answer.body))
         return await self._talk.outcome(waiting, limit_s)
 
     async def notify(self, out: Outgoing, *, limit_s: float) -> Reply:  # noqa: ARG002
@@ -51,6 +57,12 @@ class MemoryWire:
         list(self._respond(out.body))
         written_ns = self._clock()
         return Reply("ok", sent_ns, written_ns, received_ns=written_ns)
+
+    async def listen(self) -> None:
+        """Whatever the server says comes the same way."""
+
+    def forget_session(self) -> None:
+        """There is none apart from the connection."""
 
     async def close(self) -> None:
         """There is nothing to end."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
+from collections.abc import Sequence
 
 import anyio
 
+from bench import jsonrpc
 from bench.model import Endpoint, Outgoing, Reply
 from bench.recorder import Recorder
-from bench.wire.conversation import Conversation, Waiting
+from bench.wire.conversation import Answer, Conversation, Waiting
 from bench.wire.lines import LineReader, MessageTooLong
 
 READ_BYTES = 1 << 16
 BACKLOG_POLL_S = 0.001
+MOST_OWED_BYTES = 1 << 20
+UNREAD = "answers_not_read: the server goes on asking, but does not read what it is answered"
 
 
 async def open(endpoint: Endpoint, recorder: Recorder) -> StdioWire:
@@ -26,6 +30,8 @@ class StdioWire:
     """Reads and writes the descriptors itself, so that a stamp stands next to its system call."""
 
     response_form: str | None = "line"
+    closing_cancels = False
+    session_lost = False
 
     def __init__(self, endpoint: Endpoint, recorder: Recorder) -> None:
         assert endpoint.read_fd is not None
@@ -33,10 +39,11 @@ class StdioWire:
         self._in, self._out = endpoint.read_fd, endpoint.write_fd
         self._clock = recorder.clock
         self._recorder = recorder
-        self._talk = Conversation(recorder)
-        self._lines = LineReader()
+        self.conversation = self._talk = Conversation(recorder)
+        self._lines = LineReader(limit_bytes=endpoint.limit_bytes)
         self._first_byte_ns: int | None = None
         self._backlog: deque[tuple[memoryview, Waiting | None]] = deque()
+        self._owed_bytes = 0
         self._loop = asyncio.get_running_loop()
         self.closed = False
         os.set_blocking(self._in, False)
@@ -71,6 +78,12 @@ class StdioWire:
             return self._talk.failed(waiting, "transport_error", "the pipe did not take it")
         return Reply("ok", sent_ns, waiting.written_ns, received_ns=waiting.written_ns)
 
+    async def listen(self) -> None:
+        """Whatever the server says comes the same way."""
+
+    def forget_session(self) -> None:
+        """There is none apart from the connection."""
+
     async def close(self) -> None:
         """Close our end of the server's input, which asks it to leave; it may still write."""
         self.end_input()
@@ -96,8 +109,7 @@ class StdioWire:
 
     def _write(self, line: bytes, waiting: Waiting | None) -> None:
         if self._backlog:
-            self._backlog.append((memoryview(line), waiting))
-            return
+            return self._put_off(memoryview(line), waiting)
         try:
             count = os.write(self._out, line)
         except BlockingIOError:
@@ -108,8 +120,12 @@ class StdioWire:
             if waiting is not None:
                 waiting.written_ns = self._clock()
             return
-        self._backlog.append((memoryview(line)[count:], waiting))
+        self._put_off(memoryview(line)[count:], waiting)
         self._loop.add_writer(self._out, self._writable)
+
+    def _put_off(self, rest: memoryview, waiting: Waiting | None) -> None:
+        self._backlog.append((rest, waiting))
+        self._owed_bytes += len(rest) if waiting is None else 0
 
     def _writable(self) -> None:
         rest, waiting = self._backlog[0]
@@ -119,6 +135,7 @@ class StdioWire:
             return
         except OSError as error:
             return self._give_up(f"writing failed: {error.strerror}")
+        self._owed_bytes -= count if waiting is None else 0
         if count < len(rest):
             self._backlog[0] = (rest[count:], waiting)
             return
@@ -139,24 +156,43 @@ class StdioWire:
         at_ns = self._clock()
         if not chunk:
             return self._ended()
+        too_long = ""
         try:
-            lines = self._lines.feed(chunk)
+            lines: Sequence[bytes] = self._lines.feed(chunk)
         except MessageTooLong as error:
-            return self._stop_reading(str(error))
+            lines, too_long = error.before, str(error)
         for line in lines:
             self._line(line, at_ns)
             self._first_byte_ns = None
+        if too_long:
+            return self._stop_reading(too_long)
         if self._lines.held_bytes and self._first_byte_ns is None:
             self._first_byte_ns = at_ns
 
     def _line(self, line: bytes, at_ns: int) -> None:
         if not line.strip():
             return self._recorder.count("blank_lines")
-        answer = self._talk.incoming(line, at_ns, first_byte_ns=self._first_byte_ns)
-        if answer is not None and not self.closed:
-            sent_ns = self._clock()
-            self._write(answer.body + b"\n", None)
-            self._talk.answered(answer, sent_ns)
+        found = jsonrpc.messages(line)
+        if len(found) > 1:
+            self._recorder.count("batches")
+        for message in found:
+            answer = self._talk.incoming(message, at_ns, first_byte_ns=self._first_byte_ns)
+            if answer is None:
+                continue
+            if answer.think_s:
+                self._loop.call_later(answer.think_s, self._send_answer, answer)
+            else:
+                self._send_answer(answer)
+
+    def _send_answer(self, answer: Answer) -> None:
+        """Send what the server is owed, unless it asks and asks and never reads an answer."""
+        if self.closed:
+            return
+        if self._owed_bytes > MOST_OWED_BYTES:
+            return self._give_up(UNREAD)
+        sent_ns = self._clock()
+        self._write(answer.body + b"\n", None)
+        self._talk.answered(answer, sent_ns)
 
     def _ended(self) -> None:
         held = self._lines.held_bytes

@@ -6,23 +6,29 @@ Loaded only with that client: it needs the SDK.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
+import httpx2
 from mcp.client import Transport
 from mcp.client._transport import TransportStreams, WriteStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from bench.model import Endpoint
-from bench.wire.lines import LineReader
-from bench.wire.tap import Tap
+from bench.wire.tap import Exchange, Tap
 
 READ_BYTES = 1 << 16
+CONNECTING = "connection.connect_tcp.started"
+CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+SENDING = "http11.send_request_headers.started"
+TRACE, EXCHANGE = "trace", "mcp_latency_exchange"  # keys of a request's extensions
+Hooks = Mapping[str, list[Callable[..., Any]]]
 
 
 class _Writing:
@@ -34,8 +40,7 @@ class _Writing:
 
     async def send(self, item: SessionMessage, /) -> None:
         """Hand it on."""
-        if isinstance(item.message, JSONRPCRequest):
-            self._tap.claim(item.message)
+        self._tap.claim(item.message)
         await self._stream.send(item)
 
     async def aclose(self) -> None:
@@ -70,15 +75,14 @@ async def pipes(endpoint: Endpoint, tap: Tap) -> AsyncGenerator[TransportStreams
     reader, writer, close = await _opened(endpoint)
     to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    lines = LineReader()
-    tap.response_form = "line"
 
     async def read() -> None:
+        decode, rest = codecs.getincrementaldecoder("utf-8")().decode, ""
         async with to_session:
             while chunk := await reader.read(READ_BYTES):
-                at_ns = tap.clock()
-                for line in lines.feed(chunk):
-                    tap.incoming(line, at_ns)
+                tap.keep(("in", tap.clock(), chunk, None))
+                *lines, rest = (rest + decode(chunk)).split("\n")
+                for line in lines:
                     with contextlib.suppress(anyio.BrokenResourceError):
                         await to_session.send(_parsed(line))
 
@@ -87,9 +91,10 @@ async def pipes(endpoint: Endpoint, tap: Tap) -> AsyncGenerator[TransportStreams
             async for item in from_session:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 data = (text + "\n").encode()
-                at_ns = tap.clock()
+                if writer.is_closing():
+                    raise BrokenPipeError
+                tap.keep(("out", tap.clock(), data, None))
                 writer.write(data)
-                tap.out(data[:-1], at_ns)
                 await writer.drain()
         except OSError:
             await to_session.aclose()
@@ -127,11 +132,65 @@ async def _opened(
     return reader, asyncio.StreamWriter(theirs, protocol, None, loop), close
 
 
-def _parsed(line: bytes) -> SessionMessage | Exception:
+def _parsed(line: str) -> SessionMessage | Exception:
     try:
-        message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(
-            line.decode(), by_name=False
-        )
+        message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError as error:
         return error
     return SessionMessage(message)
+
+
+def hooks(tap: Tap) -> Hooks:
+    """What the SDK's HTTP client calls as each request goes out and each response begins."""
+
+    async def requested(request: httpx2.Request) -> None:
+        exchange = Exchange(request)
+        traced = _Traced(tap, exchange)
+        request.extensions = {**request.extensions, TRACE: traced, EXCHANGE: exchange}
+
+    async def responded(response: httpx2.Response) -> None:
+        exchange = response.request.extensions[EXCHANGE]
+        tap.keep(("answered", tap.clock(), response, exchange))
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Body(response.stream, exchange, tap)
+
+    return {"request": [requested], "response": [responded]}
+
+
+class _Traced:
+    """Stamps what the HTTP client tells of one request, up to where it begins to be sent."""
+
+    def __init__(self, tap: Tap, exchange: Exchange) -> None:
+        self._tap = tap
+        self._exchange = exchange
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        at_ns = self._tap.clock()
+        if event == SENDING:
+            self._tap.keep(("out", at_ns, None, self._exchange))
+            info["request"].extensions.pop(TRACE, None)  # what follows need not call us
+        elif event in CONNECTED:
+            stream = info["return_value"]  # it may be closed by the time that this is read
+            port = (stream.get_extra_info("client_addr") or (None, None))[1]
+            self._tap.keep(("connected", at_ns, (stream, port), self._exchange))
+        elif event == CONNECTING:
+            self._tap.keep(("connecting", at_ns, None, self._exchange))
+
+
+class _Body(httpx2.AsyncByteStream):
+    """Hands a body on part by part, each of them kept."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, exchange: Exchange, tap: Tap) -> None:
+        self._stream = stream
+        self._exchange = exchange
+        self._tap = tap
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._tap.keep(("in", self._tap.clock(), chunk, self._exchange))
+            yield chunk
+        self._tap.keep(("end", 0, None, self._exchange))
+
+    async def aclose(self) -> None:
+        """As the SDK wants it, at the end or before."""
+        await self._stream.aclose()

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from bench import probe
 from bench.measure import loop_options
+from bench.model import Step
 from bench.recorder import SYSTEM_CLOCK
 from bench.session import Session
 from bench.stats import hodges_lehmann
@@ -100,7 +101,7 @@ async def _block(session: Session, calls: int, *, uncounted: int) -> float:
     """The median of so many calls, ns, after those at which a switch takes effect."""
     took_ns = []
     for _ in range(uncounted + calls):
-        reply = await session.call(session.request("null", {}))
+        reply = await session.call(session.request(Step(tool="null")))
         assert reply.received_ns is not None, reply.why
         took_ns.append(reply.received_ns - reply.sent_ns)
     return float(np.median(took_ns[uncounted:]))

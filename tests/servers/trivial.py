@@ -36,7 +36,8 @@ def result_of(message: Message) -> Message | None:
                 "capabilities": {"tools": {}},
             }
         case "tools/list":
-            return {"resultType": "complete", "tools": TOOLS}
+            caching = {"ttlMs": 0, "cacheScope": "private"}
+            return {"resultType": "complete", "tools": TOOLS, **caching}
         case "tools/call":
             return called(params["name"], params.get("arguments") or {})
         case "ping":

@@ -205,7 +205,15 @@ function place(target, name, value) {
   const own = Object.getOwnPropertyDescriptor(target, name);
   const enumerable = own?.enumerable ?? false;
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
-  placed.push({ put: () => (target[name] = value), take: () => (target[name] = theirs) });
+  const hook = { put: () => (target[name] = value), take: () => (target[name] = theirs) };
+  placed.push(hook);
+  return hook;
+}
+
+// For good: what is hooked further out needs no hook further in.
+function displace(hook) {
+  hook.take();
+  placed.splice(placed.indexOf(hook), 1);
 }
 
 function listenTo(name, listener) {
@@ -286,10 +294,15 @@ function handlerOf(method, handler) {
   };
 }
 
+const registering = new Map(); // prototype -> hook of its setRequestHandler
+
 function hookSetRequestHandler(prototype) {
+  const parent = Object.getPrototypeOf(prototype);
+  if (registering.has(parent)) displace(registering.get(parent)); // ours is called before it
+  registering.delete(parent);
   const original = prototype.setRequestHandler;
   // v1: (schema, handler), where only the request tells the method. v2: (method, …, handler).
-  place(prototype, 'setRequestHandler', function setRequestHandler(method) {
+  const hook = place(prototype, 'setRequestHandler', function setRequestHandler(method) {
     if (inside || (typeof method === 'string' && method !== 'tools/call'))
       return original.apply(this, arguments);
     const args = [...arguments];
@@ -302,6 +315,7 @@ function hookSetRequestHandler(prototype) {
       inside = false;
     }
   });
+  registering.set(prototype, hook);
   side.hooks |= HANDLER_HOOK;
 }
 

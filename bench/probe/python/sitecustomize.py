@@ -554,7 +554,21 @@ def hook_uvicorn(module):
         except Exception as error:
             side.fail("data_received", error)
 
+    lose = protocol.connection_lost
+
+    def connection_lost(self, exc):
+        """A client that gave up: what still runs for it is recorded when it ends."""
+        lose(self, exc)
+        try:
+            cycle = self.cycle
+            entry = None if cycle is None else cycle.scope.get(EXCHANGE_KEY)
+            if entry is not None and entry[OUTER_IN] and not entry[OUTER_OUT]:
+                entry[ALONE] = True
+        except Exception as error:
+            side.fail("connection_lost", error)
+
     place(protocol, "data_received", data_received)
+    place(protocol, "connection_lost", connection_lost)
     side.hooks |= HTTP_HOOK
 
 

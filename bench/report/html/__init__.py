@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from bench.report import again, wording
 from bench.report.colours import CELL_COLOURS, COLOURS, VERDICT_COLOURS
-from bench.report.figures import Grid, shown
+from bench.report.figures import Grid, Page, shown
 from bench.report.html import ledgers, ratios, sequences, spreads
 from bench.sessions import Session
 
@@ -27,11 +27,12 @@ PAGES = jinja2.Environment(
 
 
 class Told(NamedTuple):
-    """A run as it is told: its summary, its run.json, and the first session of each cell."""
+    """A run as it is told: its summary, its run.json, the first session of each cell, a verdict."""
 
     document: Mapping[str, Any]
     meta: Mapping[str, Any]
     sessions: Sequence[Session] = ()
+    decided: Page | None = None
 
 
 def render(told: Told) -> str:
@@ -48,6 +49,7 @@ def render(told: Told) -> str:
         warnings=list(wording.warnings(document)),
         figures=[each for each in _figures(document) if each not in compared],
         compared=compared,
+        decided=told.decided,
         calls=ledgers.ledgers(document, "call", names),
         setups=ledgers.ledgers(document, "setup", names),
         spreads=spreads.spreads(document, names),
@@ -55,7 +57,7 @@ def render(told: Told) -> str:
         sessions=[(names[each.cell], each, sequences.rows(each)) for each in told.sessions],
         diagrams=[sequences.diagram(each, names[each.cell]) for each in told.sessions],
         facts=list(_facts({**document["host"], "limits": told.meta.get("limits", {})})),
-        command=again.command(told.meta),
+        command="" if told.decided else again.command(told.meta),
         needed=again.needed(told.meta),
         colours=len(CELL_COLOURS),
         slug=_slug,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.compare import (
+from bench.comparison import (
     Pair,
     Sample,
     Side,

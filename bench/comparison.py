@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import stats
+from bench import power, stats
 from bench.stats import Shift, Verdict
 
+LEVEL = 0.05  # of all comparisons of one run
 FEWEST_ROUNDS = 6
+NOTHING: NDArray[np.int64] = np.array([], np.int64)
 SHOWN: tuple[Verdict, ...] = ("slower", "faster")
 # What cannot but differ along an axis: it is the axis, seen from another side.
 IMPLIED: Mapping[str, tuple[str, ...]] = {
@@ -23,10 +25,14 @@ IMPLIED: Mapping[str, tuple[str, ...]] = {
 
 
 class Sample(NamedTuple):
-    """All readings of one segment in one cell, ns; `round` groups them by launch round."""
+    """All readings of one segment in one cell, ns; `round` groups them by launch round.
+
+    `over`: those of which is known only that they would have been longer, ns: censored ones.
+    """
 
     values: NDArray[np.int64]
     round: NDArray[np.int64]
+    over: NDArray[np.int64] = NOTHING
 
 
 class Side(NamedTuple):
@@ -79,11 +85,11 @@ def pairs(sides: Sequence[Side], axes: Sequence[str]) -> Iterator[Pair]:
     for axis in axes:
         for at, base in enumerate(sides):
             for head in sides[at + 1 :]:
-                if _differing(base.labels, head.labels, both=True) == (axis,) and _seen_apart(
+                if differing(base.labels, head.labels, both=True) == (axis,) and _seen_apart(
                     axis, base, head
                 ):
                     implied = (axis, *IMPLIED.get(axis, ()))
-                    also = tuple(x for x in _differing(base.seen, head.seen) if x not in implied)
+                    also = tuple(x for x in differing(base.seen, head.seen) if x not in implied)
                     yield Pair(axis, base, head, also)
 
 
@@ -116,7 +122,7 @@ def compare(
 
 def log_ratios(base: Sample, head: Sample) -> NDArray[np.float64]:
     """log(head/base) of the medians of each round that both sides have."""
-    ours, theirs = _medians(base), _medians(head)
+    ours, theirs = by_round(base), by_round(head)
     both = sorted(ours.keys() & theirs.keys())
     return np.array(
         [math.log(theirs[r]) - math.log(ours[r]) for r in both if theirs[r] > 0 < ours[r]]
@@ -158,14 +164,15 @@ def _compared(
 ) -> Compared:
     verdict: Verdict = "cannot tell"
     if shift is not None and p_adjusted is not None and len(ratios) >= FEWEST_ROUNDS:
-        verdict = stats.verdict(shift, p_adjusted)
-    seen = stats.detectable(ratios) if len(ratios) >= FEWEST_ROUNDS else None
+        verdict = stats.verdict(shift, p_adjusted, level=LEVEL)
+    seen = power.detectable(ratios) if len(ratios) >= FEWEST_ROUNDS else None
     return Compared(pair, segment, shift, p_adjusted, verdict, len(ratios), seen)
 
 
-def _differing(
+def differing(
     base: Mapping[str, str], head: Mapping[str, str], *, both: bool = False
 ) -> tuple[str, ...]:
+    """The labels in which two cells are not alike; with `both`, of those that both have."""
     keys = [key for key in base if key in head] if both else [*{**base, **head}]
     return tuple(key for key in keys if base.get(key) != head.get(key))
 
@@ -175,15 +182,16 @@ def _seen_apart(axis: str, base: Side, head: Side) -> bool:
     return None in seen or seen[0] != seen[1]
 
 
-def _medians(sample: Sample) -> dict[int, int]:
+def by_round(sample: Sample, q: float = 0.5) -> dict[int, int]:
+    """The q-quantile of each launch round, ns; of rounds that carry it (the median: of all)."""
     order = np.argsort(sample.round, kind="stable")
     rounds, starts = np.unique(sample.round[order], return_index=True)
     groups = np.split(sample.values[order], starts[1:])
-    return {
-        int(number): stats.rank_quantile(group, 0.5)
+    found = {
+        int(number): stats.quantile(group, q) if len(group) else None
         for number, group in zip(rounds, groups, strict=True)
-        if len(group)
     }
+    return {number: value for number, value in found.items() if value is not None}
 
 
 def _gap(pair: Pair, segment: str) -> int:
