@@ -133,7 +133,7 @@ def _report(options: argparse.Namespace) -> int:
     if text is None:
         output.show(document, page, form=options.form, colour=options.colour)
     elif options.out is None:
-        print(text, end="")
+        sys.stdout.buffer.write(text.encode())
     else:
         output.write(options.out, text)
     return FINE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 
 from bench import sessions, store, summary
+from bench.errors import USAGE
 from bench.report import html
 from tests.browser import DESK, PHONE, looking
+from tests.outside import Program, module
 from tests.perf import million
 from tests.story import CountingClock, Responder, run_in_memory
 from tests.test_narrow import REFERENCE, TOP
@@ -285,6 +288,40 @@ def test_a_hundred_thousand_calls_are_a_small_page(tmp_path: Path) -> None:
         )
         assert seen.ask("document.querySelectorAll('*').length") < 20_000
         assert seen.told == []
+
+
+def test_a_verdict_comes_first_and_stands_where_it_was_compared(tmp_path: Path) -> None:
+    server = " ".join(module("trivial"))
+    pair = ("--base", server, "--head", server, "--quick", "--pin", "none", "--seed", "1")
+    said = Program(tmp_path)("ab", *pair, "--json")
+    path = tmp_path / "page.html"
+    _report(tmp_path / said.document["path"], path)
+    verdict = f"against {server}: {said.document['verdict']}"
+    with looking(path) as seen:
+        assert verdict in seen.page.inner_text("#short")
+        assert verdict in seen.page.inner_text("#compared")
+        assert "noise of a block" in seen.page.inner_text("#compared table")
+        assert seen.told == []
+
+
+def test_it_goes_to_stdout_as_it_goes_to_a_file(reference: Path) -> None:
+    words = ["report", str(REFERENCE), "--format", "html"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *words],
+        capture_output=True,
+        check=True,
+        cwd=TOP,
+        env=environment,
+    )
+    assert done.stdout == reference.read_bytes()
+
+
+def test_a_file_that_cannot_be_written_is_said_in_words(program: Program) -> None:
+    said = program("report", str(REFERENCE), "--format", "html", "-o", "nowhere/page.html")
+    assert said.code == USAGE
+    assert "nowhere/page.html cannot be written: No such file or directory" in said.err
+    assert "Traceback" not in said.err
 
 
 def test_a_run_without_figures_says_so(tmp_path: Path) -> None:
