@@ -48,7 +48,8 @@ lab: setup # The SDKs that the probe is tested on, outside the source tree
 	$(BIN)/python -m tests.probe.lab
 
 browser: # What the HTML report is tested in
-	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		command -v google-chrome >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 				apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; \
