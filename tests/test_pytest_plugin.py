@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -77,7 +78,7 @@ def test_wrong(mcp_latency):
 """,
     )
     assert "1 failed, 1 passed" in said
-    assert "<call: p50 " in said
+    assert "stdio/stateful call: p50 " in said
     assert "6 readings>" in said
 
 
@@ -132,13 +133,15 @@ def test_a_quantile_that_the_sample_does_not_carry_says_what_it_takes(tmp_path: 
         run.call.p99_ns  # noqa: B018
 
 
-def test_of_several_cells_each_has_its_name(tmp_path: Path) -> None:
+def test_of_several_cells_each_has_its_name_and_the_first_one_speaks_for_the_run(
+    tmp_path: Path,
+) -> None:
     both = {**FEW, "era": ["stateful", "stateless"]}
     run = Latency(tmp_path).run(module("trivial"), **both)
     assert isinstance(run, Run)
     assert [cells["call"].n for cells in run.cells.values()] == [6, 6]
-    with pytest.raises(AttributeError, match="several cells"):
-        run.call  # noqa: B018
+    assert repr(run.call) == repr(next(iter(run.cells.values()))["call"])
+    assert "/stdio/stateful call: p50 " in repr(run.call)
 
 
 def test_a_server_that_cannot_be_measured_fails_with_the_programs_own_words(tmp_path: Path) -> None:
@@ -148,3 +151,17 @@ def test_a_server_that_cannot_be_measured_fails_with_the_programs_own_words(tmp_
         Latency(tmp_path).run(module("refuses_calls"), **FEW)
     with pytest.raises(BenchError, match="--no-such-option"):
         Latency(tmp_path).run(module("trivial"), no_such_option=True)
+
+
+def test_the_documented_tests_run(tmp_path: Path) -> None:
+    document = (TOP / "docs" / "ci.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", document, re.S)
+    server = shlex.join(module("trivial"))
+    few = 'tool="echo", calls=3, pin="none"'
+    block = block.replace("git:v1.0 -- python server.py", server).replace(
+        "python server.py", server
+    )
+    block = block.replace(f'"{server}")\n', f'"{server}", blocks=8, max_blocks=8, {few})\n')
+    block = block.replace('tool="search", quick=True', f"quick=True, {few}")
+    block = block.replace("< 1.05", "> 0").replace("< 5_000_000", "> 0")
+    assert "2 passed" in _pytest(tmp_path, block)
