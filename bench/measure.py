@@ -86,6 +86,7 @@ def meta(prepared: Prepared) -> dict[str, Any]:
                 "transport": cell.transport,
                 "era": cell.era,
                 "variant": dict(cell.variant),
+                "protocol_version": cell.protocol_version,
             }
             for cell in prepared.cells
         ],

@@ -78,20 +78,20 @@ class Metrics:
 
 
 class Figures:
-    """The figures of one segment of a run: `.p50_ns`, `.p90_ns`, `.n`, as `run --json` has them.
+    """The figures of one segment of a cell: `.p50_ns`, `.p90_ns`, `.n`, as `run --json` has them.
 
     A quantile that the sample does not carry raises AssertionError with what it takes.
     """
 
-    def __init__(self, segment: str, figures: Mapping[str, Any]) -> None:
-        self._segment, self._figures = segment, figures
+    def __init__(self, name: str, figures: Mapping[str, Any]) -> None:
+        self._name, self._figures = name, figures
 
     def __getattr__(self, name: str) -> Any:
         value = _known(self._figures, name)
         if value is None and name.endswith("_ns"):
             have, wants = self._figures["n"], self._figures["wants"]
             raise AssertionError(
-                f"{self._segment} has no {name}: {have} readings do not carry it, p99 takes {wants}"
+                f"{self._name} has no {name}: {have} readings do not carry it, p99 takes {wants}"
             )
         return value
 
@@ -99,11 +99,14 @@ class Figures:
         from bench.report.figures import milliseconds
 
         told = [f"{q} {milliseconds(self._figures[f'{q}_ns'])}" for q in QUANTILES]
-        return f"<{self._segment}: {', '.join(told)}, {self._figures['n']} readings>"
+        return f"<{self._name}: {', '.join(told)}, {self._figures['n']} readings>"
 
 
 class Run:
-    """A run: `.call` has the figures of a segment of its only cell, `.cells` those of each."""
+    """A run: `.call` has the figures of a segment, `.cells` those of each cell by its name.
+
+    Where a server speaks both eras there are two cells; `.call` is of the first one, as in `ab`.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
@@ -115,9 +118,6 @@ class Run:
         return {cell["cell"]: _figures(cell) for cell in self.document["cells"]}
 
     def __getattr__(self, segment: str) -> Figures:
-        if len(self.document["cells"]) != 1:
-            names = ", ".join(cell["cell"] for cell in self.document["cells"])
-            raise AttributeError(f"several cells, so .{segment} is of none: use .cells: {names}")
         found: Figures = _known(_figures(self.document["cells"][0]), segment)
         return found
 
@@ -180,7 +180,10 @@ def _known(names: Mapping[str, Any], name: str) -> Any:
 
 
 def _figures(cell: Mapping[str, Any]) -> dict[str, Figures]:
-    return {name: Figures(name, figures) for name, figures in cell["segments"].items()}
+    return {
+        name: Figures(f"{cell['cell']} {name}", figures)
+        for name, figures in cell["segments"].items()
+    }
 
 
 def _as_text(target: Target) -> str:

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from bench import store
 from bench.ci import words
 from bench.ci.comment import COMMENT_BYTES, marker
 from bench.ci.job import base_of, job
-from bench.errors import UsageError
+from bench.errors import COULD_NOT, INVALID, SLOWER, UsageError
 from tests.test_exports import VERDICT
 
 TOP = Path(__file__).parent.parent
@@ -70,8 +71,15 @@ def test_the_workflows_of_this_project_and_of_the_document_name_inputs_there_are
     workflows += [block for block in _blocks("yaml") if "jobs:" in block]
     for text in workflows:
         for step in yaml.safe_load(text)["jobs"]["latency"]["steps"]:
-            if step.get("uses", "").startswith(("./", "mcp-latency/")):
+            if step.get("uses", "").startswith(("./", "OWNER/")):
                 assert step["with"].keys() <= ACTION["inputs"].keys()
+
+
+def test_the_lines_of_the_readme_are_steps_with_inputs_there_are() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (TOP / "README.md").read_text("utf-8"), re.S)
+    checkout, ours = yaml.safe_load(block)
+    assert checkout == {"uses": "actions/checkout@v4"}
+    assert {"setup", "command"} == ours["with"].keys() <= ACTION["inputs"].keys()
 
 
 # What is compared
@@ -113,21 +121,24 @@ def test_named_targets_are_taken_as_they_are_and_nothing_to_compare_is_refused()
 # What is said
 
 
-def test_a_summary_says_what_got_slower_before_the_table() -> None:
+def test_a_summary_has_the_verdict_in_its_title_and_a_line_a_metric() -> None:
     text = words.summary(VERDICT)
-    head, _, table = text.partition("\n| |")
-    assert "mcp-latency: slower" in head
-    assert "**call p50** is slower: +2.1 %" in head
-    assert "| call p50 | +2.1 % | +1.2 % to +3.0 % | slower | 1.4 % |" in table
-    assert "20 blocks of fresh pairs, noise floor 0.6 %." in table
+    assert text.startswith("### 🔴 mcp-latency: slower\n")
+    assert "| call p50 | +2.1 % | +1.2 % to +3.0 % | slower | 1.4 % | 0.60 % |" in text
+    assert "call p50 got slower: +2.1 % (+1.2 % to +3.0 %)" in text
+    assert "about 40 blocks would" in text
 
 
-def test_a_summary_of_nothing_compared_and_of_a_failed_assertion_says_so() -> None:
-    assertions = [{"text": "call.p99 < 5ms", "ok": False}, {"text": "setup.p50 < 1s", "ok": True}]
-    text = words.summary({**VERDICT, "metrics": [], "assertions": assertions})
-    assert "Nothing was compared." in text
-    assert "assertion failed: call.p99 &#60; 5ms" in text
-    assert "setup.p50" not in text
+def test_a_summary_of_nothing_compared_of_a_failed_assertion_and_of_failed_calls_says_so() -> None:
+    nothing = {**VERDICT, "verdict": "cannot tell", "metrics": []}
+    assert words.summary(nothing).startswith("### 🟡 mcp-latency: cannot tell\n")
+    assert "nothing was compared" in words.summary(nothing)
+    failed = {"assert": "call.p99 < 5ms", "value_ns": 6_000_000, "ok": False, "wants": 368}
+    text = words.summary({**VERDICT, "verdict": "same", "assertions": [failed]})
+    assert text.startswith("### 🔴 mcp-latency: same, but an assertion failed\n")
+    assert "| call.p99 &#60; 5ms | 6.00 ms | NO |" in text
+    invalid = words.summary({**VERDICT, "verdict": "same", "valid": False})
+    assert invalid.startswith("### 🔴 mcp-latency: invalid, calls failed\n")
 
 
 def test_what_a_server_says_is_no_markup_in_a_summary() -> None:
@@ -234,10 +245,95 @@ def _commit(repository: Path, *, spent_s: float) -> str:
     return _git(repository, "rev-parse", "HEAD")
 
 
+FEW = "--tool echo -n 5 -w 1 --pin none --seed 1 --blocks 12 --max-blocks 12"
+
+
+def test_a_slower_head_fails_the_step_and_everything_the_runner_reads_says_so(
+    runner: Runner,
+) -> None:
+    setup = f"mkdir -p .venv/bin && ln -s {sys.executable} .venv/bin/python"
+    done = runner.step("measure", command=".venv/bin/python server.py", setup=setup, args=FEW)
+    assert done.returncode == SLOWER, done.stdout + done.stderr
+    outputs = runner.outputs()
+    assert (outputs["code"], outputs["verdict"]) == ("1", "slower")
+    verdict = store.verdict(outputs["folder"])
+    assert verdict is not None
+    assert verdict["base"].startswith("git:")
+    gated = {(each["segment"], each["quantile"]): each for each in verdict["metrics"]}
+    assert gated["call", "p50"]["verdict"] == "slower"
+    assert runner.summary().startswith("### 🔴 mcp-latency: slower\n")
+    assert "call p50 got slower" in runner.summary()
+    assert (runner.folder / "mcp-latency" / "comment.md").read_text("utf-8") == runner.summary()
+    assert _git(runner.folder / "repository", "worktree", "list").count("\n") == 0
+
+
+def test_failed_calls_are_no_verdict_for_the_workflow_either(runner: Runner) -> None:
+    few = FEW.replace("echo", "fail").replace("12", "6")
+    done = runner.step("measure", command=f"{sys.executable} server.py", args=few)
+    assert done.returncode == INVALID, done.stdout + done.stderr
+    assert (runner.outputs()["code"], runner.outputs()["verdict"]) == ("3", "none")
+    assert Path(runner.outputs()["folder"]).is_dir()
+    assert "invalid, calls failed" in runner.summary()
+
+
+def test_the_documented_job_of_gitlab_ends_as_ab_does_and_leaves_a_report(runner: Runner) -> None:
+    (text,) = [block for block in _blocks("yaml") if "CI_MERGE_REQUEST" in block]
+    found = yaml.safe_load(text)["latency"]
+    repository = runner.folder / "repository"
+    program = runner.folder / "bin" / "mcp-latency"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m bench "$@"\n', "utf-8")
+    program.chmod(0o755)
+    variables = {
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(TOP),
+        "COMMAND": f"{sys.executable} server.py",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": _git(repository, "rev-parse", "HEAD~1"),
+    }
+    assert variables.keys() - {"PATH", "PYTHONPATH"} <= set(re.findall(r"[A-Z_]{7,}", text))
+    install, compare = found["script"]
+    assert install == "pip install --quiet mcp-latency"
+    compare = compare.replace(" ab ", f" ab {FEW} ", 1)
+    compare = compare.replace("-m venv", "-m venv --without-pip")
+    compare = compare.replace(".venv/bin/pip install -qq .", "test -x .venv/bin/python")
+    codes = [
+        subprocess.run(
+            ["bash", "-c", line],
+            cwd=repository,
+            env={**os.environ, **variables},
+            check=False,
+        ).returncode
+        for line in (compare, *found["after_script"])
+    ]
+    assert codes == [SLOWER, 0]
+    report = (repository / found["artifacts"]["reports"]["junit"]).read_text("utf-8")
+    assert '<failure type="failure" message="slower: ' in report
+
+
+def test_no_token_reaches_a_server_and_nothing_it_says_is_a_command_of_the_workflow(
+    runner: Runner,
+) -> None:
+    repository = runner.folder / "repository"
+    told = "import os, sys; print('::error::mine', os.environ, file=sys.stderr); sys.exit(3)"
+    (repository / "server.py").write_text(told, "utf-8")
+    _git(repository, "commit", "-qam", "a server that tells all it knows")
+    done = runner.step("measure", command=f"{sys.executable} server.py", args=FEW)
+    assert done.returncode == COULD_NOT
+    everything = [path for path in runner.folder.rglob("*") if path.is_file()]
+    assert not [p for p in everything if TOKEN in p.read_text("utf-8", errors="replace")]
+    assert TOKEN not in done.stdout + done.stderr
+    quoted = done.stdout.partition("::stop-commands::")[2]
+    token, _, shown = quoted.partition("\n")
+    inside, _, after = shown.partition(f"::{token}::")
+    assert "::error::mine" in inside
+    assert not [line for line in after.splitlines() if line.startswith("::")]
+    assert runner.outputs()["verdict"] == "none"
+
+
 def test_without_a_verdict_the_step_fails_and_says_the_last_words(runner: Runner) -> None:
     done = runner.step("measure", command="python server.py", args="--no-such-option")
     assert done.returncode == 64
-    assert runner.outputs() == {"verdict": "none", "folder": ""}
+    assert runner.outputs() == {"code": "64", "verdict": "none", "folder": ""}
     assert "no verdict" in runner.summary()
     assert "--no-such-option" in runner.summary()
 

@@ -19,7 +19,7 @@ from lxml import etree
 from bench import store, summary, tables
 from bench.errors import UsageError
 from bench.export import EXPORTS, export
-from bench.export.chosen import VERDICT_FILE, Chosen, choose
+from bench.export.chosen import Chosen, choose
 from bench.options import FOREIGN
 from bench.report.figures import harmless
 from bench.seen import Seen
@@ -125,15 +125,23 @@ def _metric(verdict: str, **more: Any) -> dict[str, Any]:
         "p_adjusted": 0.0004,
         "verdict": verdict,
         "would_have_seen_percent": 1.4,
+        "noise_percent": 0.6,
+        "blocks_wanted": 40,
     }
     return {**known, **more}
 
 
-VERDICT = {
+VERDICT: dict[str, Any] = {
     "format": 1,
     "verdict": "slower",
     "blocks": 20,
     "noise_percent": 0.6,
+    "min_effect_percent": 2.0,
+    "base": "python base.py",
+    "head": "python head.py",
+    "valid": True,
+    "assertions": [],
+    "warnings": [],
     "metrics": [
         _metric("slower"),
         _metric("same", quantile="p90", ratio=1.001, low=0.995, high=1.006),
@@ -145,7 +153,7 @@ VERDICT = {
 
 def test_a_verdict_is_one_test_case_a_gated_metric_and_slower_fails(tmp_path: Path) -> None:
     folder = _story(tmp_path / "run").path
-    (folder / VERDICT_FILE).write_text(json.dumps(VERDICT), "utf-8")
+    store.write_verdict(folder, VERDICT)
     cases = _cases(_text("junit", folder))
     assert list(cases) == ["call p50", "call p90", "setup p50", "work p50"]
     assert "+2.1 % (+1.2 % to +3.0 %)" in cases["call p50"].find("failure").get("message")
@@ -158,9 +166,27 @@ def test_a_verdict_is_one_test_case_a_gated_metric_and_slower_fails(tmp_path: Pa
 def test_a_verdict_about_nothing_is_an_error_and_no_pass(tmp_path: Path) -> None:
     folder = _story(tmp_path / "run").path
     nothing = {**VERDICT, "verdict": "cannot tell", "metrics": []}
-    (folder / VERDICT_FILE).write_text(json.dumps(nothing), "utf-8")
+    store.write_verdict(folder, nothing)
     (case,) = _cases(_text("junit", folder)).values()
     assert case.find("error").get("message") == "nothing was compared"
+
+
+def test_an_assertion_of_a_verdict_is_a_test_case_and_failed_calls_are_one_too(
+    tmp_path: Path,
+) -> None:
+    folder = _story(tmp_path / "run").path
+    held: dict[str, dict[str, Any]] = {
+        "setup.p50 < 1s": {"value_ns": 900_000_000, "ok": True, "wants": 368},
+        "call.p50 < 1ms": {"value_ns": 1_300_000, "ok": False, "wants": 368},
+        "call.p99 < 5ms": {"value_ns": None, "ok": None, "wants": 368},
+    }
+    assertions = [{"assert": text, **each} for text, each in held.items()]
+    store.write_verdict(folder, {**VERDICT, "assertions": assertions, "valid": False})
+    cases = _cases(_text("junit", folder))
+    assert not len(cases["assert setup.p50 < 1s"])
+    assert cases["assert call.p50 < 1ms"].find("failure").text == "measured 1.30 ms"
+    assert "it takes 368" in cases["assert call.p99 < 5ms"].find("skipped").text
+    assert "decides nothing" in cases["calls"].find("failure").text
 
 
 def test_a_plain_run_is_one_test_case_a_cell_and_an_invalid_cell_fails(tmp_path: Path) -> None:
@@ -296,18 +322,22 @@ def _events(text: str) -> list[dict[str, Any]]:
 
 
 def _closed(events: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], float]]:
-    """Every slice and its end, as a reader of begin and end events finds them; else it fails."""
+    """Every slice and its end, as a reader of begin and end events finds them; else it fails.
+
+    A track's events are in order as they stand: a reader that sorts by time changes nothing.
+    """
     open_: dict[tuple[int, int], list[dict[str, Any]]] = {}
     last: dict[tuple[int, int], float] = {}
-    for event in sorted(events, key=lambda event: event.get("ts", 0)):
-        at = (event["pid"], event.get("tid", 0))
+    for event in events:
+        if event["ph"] not in "BE":
+            continue
+        at = (event["pid"], event["tid"])
+        assert event["ts"] >= last.get(at, 0.0)
+        last[at] = event["ts"]
         if event["ph"] == "B":
             open_.setdefault(at, []).append(event)
-        elif event["ph"] == "E":
+        else:
             yield open_[at].pop(), event["ts"]
-        if event["ph"] in "BE":
-            assert event["ts"] >= last.get(at, 0.0)
-            last[at] = event["ts"]
     assert not any(open_.values())
 
 
@@ -388,8 +418,8 @@ def test_calls_in_flight_together_lie_on_lanes_and_never_cross() -> None:
     chosen = Chosen(run, {"run": "run", "status": "complete"}, (cell,))
     events = _events(EXPORTS["perfetto"](chosen))
     threads = {e["tid"]: e["args"]["name"] for e in events if e.get("name") == "thread_name"}
-    lanes = [(threads[b["tid"]], b["ts"], end) for b, end in _closed(events) if b["name"] == "echo"]
-    assert lanes == [("calls", 0, 0.1), ("calls (2)", 0.05, 0.15), ("calls", 0.15, 0.2)]
+    lanes = {(threads[b["tid"]], b["ts"], end) for b, end in _closed(events) if b["name"] == "echo"}
+    assert lanes == {("calls", 0, 0.1), ("calls (2)", 0.05, 0.15), ("calls", 0.15, 0.2)}
 
 
 # What servers are called
@@ -455,4 +485,19 @@ def test_a_run_in_which_nothing_answered_is_exported_without_figures(
         assert not [row for row in _rows(text) if row["segment"] == "call"]
     else:
         assert " call" not in text
+        _strict(text)
+
+
+@pytest.mark.parametrize("to", [name for name in EXPORTS if name != "hgrm"])
+def test_a_run_that_was_killed_at_once_is_exported_and_is_no_pass(to: str, tmp_path: Path) -> None:
+    asked = {"cell": "c", "server": "s", "transport": "stdio", "era": "stateful", "variant": {}}
+    meta = {"format": 1, "status": "running", "cells": [{**asked, "scenario": "small"}]}
+    (tmp_path / "run.json").write_text(json.dumps(meta), "utf-8")
+    text = _text(to, tmp_path)
+    if to == "junit":
+        (case,) = _cases(text).values()
+        assert "no calls" in case.find("failure").text
+    elif to == "csv":
+        assert _rows(text) == []
+    else:
         _strict(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -76,7 +78,7 @@ def test_wrong(mcp_latency):
 """,
     )
     assert "1 failed, 1 passed" in said
-    assert "<call: p50 " in said
+    assert "stdio/stateful call: p50 " in said
     assert "6 readings>" in said
 
 
@@ -95,6 +97,27 @@ def test_slower():
     assert f"1.021 = {sentence}" in said
 
 
+def test_a_server_is_compared_with_another_and_the_failed_assertion_says_how_sure_it_is(
+    tmp_path: Path,
+) -> None:
+    said = _pytest(
+        tmp_path,
+        f"""
+BASE, HEAD = {module("slower", "1000", "0")!r}, {module("slower", "30000", "0")!r}
+
+def test_not_slower(mcp_latency):
+    few = dict(tool="echo", calls=5, blocks=12, max_blocks=12, pin="none")
+    compared = mcp_latency.ab(BASE, HEAD, **few)
+    assert compared.verdict == "slower"
+    assert compared.call.p50.ratio < 1.05
+""",
+    )
+    assert "1 failed" in said
+    assert re.search(r"= <call p50: slower, [+×] ?[0-9.]+.* \(.* to .*\); .* seen>\.ratio", said), (
+        said
+    )
+
+
 def test_what_is_not_gated_is_said_with_what_is() -> None:
     compared = Compared(VERDICT)
     assert compared.verdict == "slower"
@@ -110,13 +133,15 @@ def test_a_quantile_that_the_sample_does_not_carry_says_what_it_takes(tmp_path: 
         run.call.p99_ns  # noqa: B018
 
 
-def test_of_several_cells_each_has_its_name(tmp_path: Path) -> None:
+def test_of_several_cells_each_has_its_name_and_the_first_one_speaks_for_the_run(
+    tmp_path: Path,
+) -> None:
     both = {**FEW, "era": ["stateful", "stateless"]}
     run = Latency(tmp_path).run(module("trivial"), **both)
     assert isinstance(run, Run)
     assert [cells["call"].n for cells in run.cells.values()] == [6, 6]
-    with pytest.raises(AttributeError, match="several cells"):
-        run.call  # noqa: B018
+    assert repr(run.call) == repr(next(iter(run.cells.values()))["call"])
+    assert "/stdio/stateful call: p50 " in repr(run.call)
 
 
 def test_a_server_that_cannot_be_measured_fails_with_the_programs_own_words(tmp_path: Path) -> None:
@@ -126,3 +151,17 @@ def test_a_server_that_cannot_be_measured_fails_with_the_programs_own_words(tmp_
         Latency(tmp_path).run(module("refuses_calls"), **FEW)
     with pytest.raises(BenchError, match="--no-such-option"):
         Latency(tmp_path).run(module("trivial"), no_such_option=True)
+
+
+def test_the_documented_tests_run(tmp_path: Path) -> None:
+    document = (TOP / "docs" / "ci.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", document, re.S)
+    server = shlex.join(module("trivial"))
+    few = 'tool="echo", calls=3, pin="none"'
+    block = block.replace("git:v1.0 -- python server.py", server).replace(
+        "python server.py", server
+    )
+    block = block.replace(f'"{server}")\n', f'"{server}", blocks=8, max_blocks=8, {few})\n')
+    block = block.replace('tool="search", quick=True', f"quick=True, {few}")
+    block = block.replace("< 1.05", "> 0").replace("< 5_000_000", "> 0")
+    assert "2 passed" in _pytest(tmp_path, block)

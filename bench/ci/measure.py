@@ -37,7 +37,10 @@ def run(variables: Mapping[str, str], event: Mapping[str, Any]) -> int:
         text = words.summary(verdict)
     comment_file(variables).write_text(text, "utf-8")
     _append(variables.get("GITHUB_STEP_SUMMARY"), words.bounded(text, SUMMARY_BYTES))
-    outputs = {"verdict": verdict["verdict"] if verdict else "none", "folder": _folder(out)}
+    outputs = {"code": str(code), "verdict": "none", "folder": ""}
+    if verdict is not None:
+        outputs["folder"] = str(Path(verdict["path"]).resolve())
+        outputs["verdict"] = verdict["verdict"] if verdict["valid"] else "none"
     for name, value in outputs.items():
         _append(variables.get("GITHUB_OUTPUT"), f"{name}={value}\n")
     print(text)
@@ -122,12 +125,6 @@ def _document(said: str) -> Mapping[str, Any] | None:
         return None
     told = isinstance(found, dict) and "verdict" in found and not found.get("failed")
     return found if told else None
-
-
-def _folder(out: Path) -> str:
-    """The results folder in `out`; nothing where `ab` did not come that far."""
-    folders = sorted(path for path in out.iterdir() if path.is_dir())
-    return str(folders[-1]) if folders else ""
 
 
 def _append(file: str | None, text: str) -> None:

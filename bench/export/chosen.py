@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import seen, store, summary
-from bench.errors import BenchError, UsageError, nearest
+from bench.errors import UsageError, nearest
 from bench.seen import Seen
 from bench.store import Run
-
-VERDICT_FILE = "verdict.json"
 
 
 class Chosen(NamedTuple):
@@ -38,15 +35,4 @@ def choose(folder: Path, *, cell: str | None = None) -> Chosen:
         kept = [asked for asked in run.meta["cells"] if asked["cell"] == cell]
         run = dataclasses.replace(run, meta={**run.meta, "cells": kept})
     cells = tuple(seen.cell_of(run, asked) for asked in run.meta["cells"])
-    return Chosen(run, summary.document(run), cells, _verdict(folder))
-
-
-def _verdict(folder: Path) -> Mapping[str, Any] | None:
-    file = folder / VERDICT_FILE
-    if not file.is_file():
-        return None
-    try:
-        found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise BenchError(f"{file} cannot be read: {error}") from error
-    return found
+    return Chosen(run, summary.document(run), cells, store.verdict(folder))

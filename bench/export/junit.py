@@ -48,11 +48,18 @@ def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
             yield Case(name, words, "skipped", f"{words}, after {verdict['blocks']} blocks")
         else:
             yield Case(name, words)
-    for assertion in verdict.get("assertions", ()):
-        words = f"{assertion['text']}: {assertion.get('words', '')}".rstrip(": ")
-        yield Case(
-            f"assert {assertion['text']}", words, None if assertion["ok"] else "failure", words
-        )
+    yield from map(_assertion, verdict.get("assertions", ()))
+    if not verdict.get("valid", True):
+        yield Case("calls", "", "failure", "calls failed, so this decides nothing")
+
+
+def _assertion(each: Mapping[str, Any]) -> Case:
+    name = f"assert {each['assert']}"
+    if each["ok"] is None:
+        wants = f"too few calls: it takes {each['wants']}" if each["wants"] else "not measured"
+        return Case(name, wants, "skipped", wants)
+    words = f"measured {milliseconds(each['value_ns'])}"
+    return Case(name, words) if each["ok"] else Case(name, words, "failure", words)
 
 
 def _change(metric: Mapping[str, Any]) -> str:
