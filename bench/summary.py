@@ -64,8 +64,9 @@ def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
     """How the readings of a segment are spread, all cells on one axis."""
     for name in SPREAD:
         found = {side.cell: side.samples[name].values for side in sides if name in side.samples}
-        if found:
-            yield spread.document(name, found)
+        read = {cell: values for cell, values in found.items() if len(values)}
+        if read:
+            yield spread.document(name, read)
 
 
 def unbelieved(cell: Mapping[str, Any]) -> list[str]:
