@@ -428,7 +428,6 @@ def test_calls_in_flight_together_lie_on_lanes_and_never_cross() -> None:
 @pytest.mark.parametrize("to", list(EXPORTS))
 def test_a_hostile_name_is_text_in_every_format(to: str, tmp_path: Path) -> None:
     run = _story(tmp_path / "run", server=harmless(HOSTILE).replace("\\", ""))
-    meta = json.loads((run.path / "run.json").read_text("utf-8"))
     chosen = choose(run.path)
     document = {**chosen.document, "scenario": HOSTILE}
     cells = tuple(cell._replace(asked={**cell.asked, "server": HOSTILE}) for cell in chosen.cells)
@@ -443,7 +442,6 @@ def test_a_hostile_name_is_text_in_every_format(to: str, tmp_path: Path) -> None
         assert not any(word.startswith(("=", "+", "-", "@")) for word in words)
     elif to != "hgrm":
         _strict(text)
-    assert meta["cells"]
 
 
 # The verb
