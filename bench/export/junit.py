@@ -45,12 +45,18 @@ def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
         if said == "slower":
             yield Case(name, words, "failure", words)
         elif said == "cannot tell":
-            yield Case(name, words, "skipped", f"{words}, after {verdict['blocks']} blocks")
+            yield Case(name, words, "skipped", f"{words}, {_wanted(verdict, metric)}")
         else:
             yield Case(name, words)
     yield from map(_assertion, verdict.get("assertions", ()))
     if not verdict.get("valid", True):
         yield Case("calls", "", "failure", "calls failed, so this decides nothing")
+
+
+def _wanted(verdict: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
+    wanted = metric.get("blocks_wanted")
+    more = f"; about {wanted} would tell" if wanted else ""
+    return f"after {verdict['blocks']} blocks{more}"
 
 
 def _assertion(each: Mapping[str, Any]) -> Case:
@@ -71,7 +77,7 @@ def _change(metric: Mapping[str, Any]) -> str:
         words += f" ({percent(metric['low'])} to {percent(metric['high'])})"
     visible = metric.get("would_have_seen_percent")
     if visible is not None and metric["verdict"] in ("same", "cannot tell"):
-        words += f"; a shift of {visible:g} % would have been seen in 9 of 10 runs"
+        words += f"; a shift of {visible:.1f} % would have been seen in 9 of 10 runs"
     return words
 
 
