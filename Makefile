@@ -10,7 +10,7 @@ FUZZ_S ?= 3600
 SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check servers lab fuzz lock
+.PHONY: help setup run check servers lab browser fuzz lock
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -47,7 +47,18 @@ servers: setup ## Install every server that a recipe names, outside the source t
 lab: setup # The SDKs that the probe is tested on, outside the source tree
 	$(BIN)/python -m tests.probe.lab
 
-check: setup servers lab ## The whole gate, as CI runs it
+browser: # What the HTML report is tested in
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		command -v google-chrome >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; \
+		else \
+			echo 'make check: no Chromium; on Debian: apt-get install chromium' >&2; \
+			exit 2; \
+		fi; }
+
+check: setup servers lab browser ## The whole gate, as CI runs it
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

@@ -28,20 +28,25 @@ def orders(pair: Pair, seed: int) -> Iterator[tuple[Cell, Cell]]:
         yield from shuffler.sample(both, 2)
 
 
+def turns(number: int, order: Sequence[Cell]) -> tuple[Turn, Turn]:
+    """The two launches of a block, in the order of their starts."""
+    first, second = (Turn(cell, 2 * number + at, number) for at, cell in enumerate(order))
+    return first, second
+
+
 async def block(
-    number: int, order: Sequence[Cell], job: Job, writer: Writer, *, watcher: Watcher, seed: int
+    pair: tuple[Turn, Turn], job: Job, writer: Writer, *, watcher: Watcher, seed: int
 ) -> None:
     """One block: a fresh process of each side, both alive, their calls in random order.
 
     Raises BenchError where one side could not be called, or ended early: the block is then none.
     """
-    first, second = (Turn(cell, 2 * number + at, number) for at, cell in enumerate(order))
-    watcher.launching(first, 2 * number, 2 * number + 2)
+    first, second = pair
     async with launched(first, job, writer, watcher) as one:
         due = await _first_call(one)
         async with launched(second, job, writer, watcher) as other:
             sides = [(one, due), (other, await _first_call(other))]
-            await _interleaved(sides, random.Random(seed * 1_000_003 + number))
+            await _interleaved(sides, random.Random(seed * 1_000_003 + first.round))
 
 
 async def _first_call(side: Launched) -> Schedule:

@@ -7,11 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bench import output
 from bench.errors import COULD_NOT, FINE, INTERRUPTED, INVALID, BenchError, UsageError
 from bench.options import Verb, parser
+
+if TYPE_CHECKING:
+    from bench.store import Run
 
 AUDIT_ROUNDS = 3
 
@@ -61,7 +64,8 @@ def _run(options: argparse.Namespace) -> int:
     with watcher() as watching:
         measured = measure.measure(wishes.wish(options), options.out, watching)
     if options.json or any(cell["launches"] for cell in measured.document["cells"]):
-        output.show(measured.document, page, form="json" if options.json else "terminal")
+        form = "json" if options.json else "terminal"
+        output.show(measured.document, page, form=form, colour=options.colour)
     for name, error in measured.failed.items():
         output.complain(f"{name}: {error}")
     print(measured.path, file=sys.stderr)
@@ -116,18 +120,31 @@ def _report(options: argparse.Namespace) -> int:
     from bench.report import FORMATS, decision
     from bench.report.wording import page
 
-    document = summary.document(store.read(options.run))
-    decided = store.verdict(options.run)
-    if decided is not None and options.form != "json" and options.out is None:
-        output.show(decided, decision.page, form=options.form)
-    if options.out is not None:
-        form = FORMATS.get(options.form, output.json_text)
-        options.out.write_text(form(document), "utf-8")
-    elif options.form == "markdown":
-        print(FORMATS["markdown"](document), end="")
+    run = store.read(options.run)
+    document, decided = summary.document(run), store.verdict(options.run)
+    if options.form == "html":
+        text = _page(run, document, decided)
+    elif options.out is not None or options.form == "markdown":
+        text = FORMATS.get(options.form, output.json_text)(document)
     else:
-        output.show(document, page, form=options.form)
+        text = None
+    if decided is not None and options.form in ("terminal", "markdown") and options.out is None:
+        output.show(decided, decision.page, form=options.form, colour=options.colour)
+    if text is None:
+        output.show(document, page, form=options.form, colour=options.colour)
+    elif options.out is None:
+        sys.stdout.buffer.write(text.encode())
+    else:
+        output.write(options.out, text)
     return FINE
+
+
+def _page(run: Run, document: Mapping[str, Any], decided: Mapping[str, Any] | None) -> str:
+    from bench import sessions
+    from bench.report import decision, html
+
+    verdict = None if decided is None else decision.page(decided)
+    return html.render(html.Told(document, run.meta, sessions.of(run), verdict))
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -202,10 +219,13 @@ def _ab(options: argparse.Namespace) -> int:
     from bench.report.progress import watcher
 
     with watcher() as watching:
-        document = ab.compare(ab.asked(options), options.out, watching)
-    output.show(document, decision.page, form=options.form)
+        document, failed = ab.compare(ab.asked(options), options.out, watching)
+    if failed is None or options.form == "json":
+        output.show(document, decision.page, form=options.form)
+    if failed is not None:
+        output.complain(failed)
     print(document["path"], file=sys.stderr)
-    return ab.code(document)
+    return ab.code(document) if failed is None else failed.exit_code
 
 
 def _aa(options: argparse.Namespace) -> int:
@@ -216,7 +236,7 @@ def _aa(options: argparse.Namespace) -> int:
     with watcher() as watching:
         document = aa.certify(aa.asked(options), options.out, watching)
     output.show(document, decision.certificate, form=options.form)
-    return INTERRUPTED if document["status"] == "interrupted" else FINE
+    return aa.code(document)
 
 
 VERBS: Mapping[str, Verb] = {

@@ -75,7 +75,7 @@ async def launched(
     turn: Turn, job: Job, writer: Writer, watcher: Watcher
 ) -> AsyncIterator[Launched]:
     """One launch, set up and ready to be called; its rows are spilled to the store twice a second
-    and at its end. Raises as `drive` does."""
+    and at its end. Raises as `drive` does; an error of another launch leaves it interrupted."""
     recorder = Recorder(turn, clock=job.clock, keep_bodies=turn.round == 0)
     one = Launched(turn, job, recorder, writer, watcher)
     outcome = "interrupted"
@@ -87,8 +87,9 @@ async def launched(
         outcome = "timeout" if "unlisted" in recorder.facts else "ok"
     except* BenchError as group:
         error = _first(group)
-        outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
-        recorder.facts["error"] = str(error)
+        if one.owns(error):
+            outcome = error.outcome if isinstance(error, SetupError) else "transport_error"
+            recorder.facts["error"] = str(error)
         raise error from None
     finally:
         gc.enable()
@@ -115,6 +116,8 @@ class Launched:
         self._index = itertools.count()
         self._spans = Receiver() if job.spans else None
         self._session: Client[Any]
+        self._is_open = False
+        self._ended: BenchError | None = None
         self._silent, self._lost = 0, False
         self._side_files = writer.path / f"probe-{turn.launch}-"
 
@@ -125,12 +128,17 @@ class Launched:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._spill_slowly)
                 async with self._opened() as self._session:
+                    self._is_open = True
                     yield
                     if self._spans is not None:
                         await self._spans.settled()
                 tasks.cancel_scope.cancel()
             if self._spans is not None:
                 await self._spans.drained()
+
+    def owns(self, error: BenchError) -> bool:
+        """Whether an error is of this launch, rather than of one that lives beside it."""
+        return not self._is_open or error is self._ended
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[Client[Any]]:
@@ -187,6 +195,13 @@ class Launched:
 
     async def call(self, phase: Phase, step: Step) -> None:
         """One call; LaunchEnded where no other can follow."""
+        try:
+            await self._ask(phase, step)
+        except BenchError as error:
+            self._ended = error
+            raise
+
+    async def _ask(self, phase: Phase, step: Step) -> None:
         session = self._session
         reply = await self._call(session.request(step), phase, step)
         if "first_sent" not in self._recorder.marks:

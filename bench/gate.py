@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,10 @@ class Rule(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One segment at one quantile: shift, adjusted p, verdict, what would have been seen."""
+    """One segment at one quantile: shift, adjusted p, verdict, what would have been seen.
+
+    `base_ns`, `head_ns`: the quantile of all readings of a side; None where only ratios are known.
+    """
 
     segment: str
     quantile: str
@@ -60,6 +63,8 @@ class Metric(NamedTuple):
     would_have_seen_percent: float | None
     noise_percent: float
     blocks_wanted: int | None
+    base_ns: int | None = None
+    head_ns: int | None = None
 
 
 def decide(base: Samples, head: Samples, rule: Rule) -> tuple[Metric, ...]:
@@ -70,7 +75,21 @@ def decide(base: Samples, head: Samples, rule: Rule) -> tuple[Metric, ...]:
         if segment in base and segment in head and _carried(base[segment], head[segment], q)
         if len(ratios := log_ratios(base[segment], head[segment], q)) >= FEWEST_BLOCKS
     ]
-    return judged(found, rule)
+    return tuple(
+        metric._replace(
+            base_ns=stats.rank_quantile(base[segment].values, q),
+            head_ns=stats.rank_quantile(head[segment].values, q),
+        )
+        for metric, (segment, q, _) in zip(judged(found, rule), found, strict=True)
+    )
+
+
+def fewest_blocks(rule: Rule, figures: int) -> int:
+    """The fewest blocks in which one look can show anything in so many figures.
+
+    The smallest two-sided p of n signed ranks is 2^(1 - n), and Holm multiplies it by their number.
+    """
+    return max(FEWEST_BLOCKS, math.floor(2 + math.log2(max(1, figures) / rule.per_look)))
 
 
 def judged(
@@ -100,6 +119,17 @@ def log_ratios(base: Sample, head: Sample, q: float) -> NDArray[np.float64]:
     )
 
 
+def within(samples: Samples, blocks: Collection[int]) -> dict[str, Sample]:
+    """The readings of these blocks alone; a segment without any is left out."""
+    chosen = np.array(sorted(blocks), np.int64)
+    found = {}
+    for name, sample in samples.items():
+        there = np.isin(sample.round, chosen)
+        if there.any():
+            found[name] = Sample(sample.values[there], sample.round[there])
+    return found
+
+
 def table(base: Samples, head: Samples, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
     """The log ratios of each metric, for the blocks that all of them have."""
     of_name = {name: q for q, name in NAMES.items()}
@@ -122,6 +152,7 @@ def document(metrics: Sequence[Metric], rule: Rule) -> dict[str, Any]:
         "min_effect_percent": 100 * rule.min_effect,
         "level": rule.level,
         "looks": rule.looks,
+        "fewest_blocks": fewest_blocks(rule, len(metrics)),
         "metrics": [_plain(metric) for metric in metrics],
     }
 
@@ -161,6 +192,8 @@ def _plain(metric: Metric) -> dict[str, Any]:
         "would_have_seen_percent": metric.would_have_seen_percent,
         "noise_percent": metric.noise_percent,
         "blocks_wanted": metric.blocks_wanted,
+        "base_ns": metric.base_ns,
+        "head_ns": metric.head_ns,
     }
 
 

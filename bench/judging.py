@@ -23,8 +23,9 @@ def add_ab(verbs: Any) -> argparse.ArgumentParser:
         "ab",
         "two servers live, block by block: is head slower than base?",
         epilog=AB_EXAMPLES,
-        words="--base TARGET --head TARGET [options]",
+        words="[SCENARIO] --base TARGET --head TARGET [options]",
     )
+    verb.add_argument("scenario", nargs="?", help="what both are asked: of `list`, or a .toml file")
     verb.add_argument("--base", required=True, help="a command line, a URL, a server of `list`, or")
     verb.add_argument("--head", required=True, help="'git:REVISION -- COMMAND' (a checkout of it)")
     verb.add_argument("--setup", help="a command to run in each checkout first")
@@ -45,6 +46,7 @@ def add_aa(verbs: Any) -> argparse.ArgumentParser:
         words="[TARGET] [options]",
     )
     verb.add_argument("target", nargs="?", help="as --base of `ab`; tickets-python otherwise")
+    verb.add_argument("--scenario", help="what it is asked: of `list`, or a .toml file")
     _add_pair(verb)
     return verb
 
@@ -102,6 +104,7 @@ def _add_pair(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--quick", action="store_true", help="few blocks and calls: a first look")
     verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
     verb.add_argument("--probe", choices=("auto", "off"), default="auto", help="see inside or not")
+    verb.add_argument("-H", "--header", action="append", default=[], help="for a URL, as in `run`")
     verb.add_argument("--timeout", type=seconds, default=30.0, help="seconds a call may take")
     verb.add_argument(
         "--setup-timeout",

@@ -42,7 +42,7 @@ def measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
 
 
 async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
-    with _cleaned([wish.target] if wish.target is not None else []):
+    with cleaned([wish.target] if wish.target is not None else []):
         prepared = await prepare.prepare(wish)
     path = store.create(out, prepared.name)
     secrets = [each for one in prepared.job.servers.values() for each in redact.secrets_of(one)]
@@ -59,7 +59,7 @@ async def _measure(wish: Wish, out: Path, watcher: Watcher) -> Measured:
 
 
 @contextlib.contextmanager
-def _cleaned(servers: Sequence[Server]) -> Iterator[None]:
+def cleaned(servers: Sequence[Server]) -> Iterator[None]:
     """An error that leaves here says nothing that must not be kept."""
     try:
         yield
@@ -86,6 +86,7 @@ def meta(prepared: Prepared) -> dict[str, Any]:
                 "transport": cell.transport,
                 "era": cell.era,
                 "variant": dict(cell.variant),
+                "protocol_version": cell.protocol_version,
             }
             for cell in prepared.cells
         ],

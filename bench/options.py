@@ -138,6 +138,7 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     )
     verb.add_argument("--seed", type=int, help="of the order of launches and of the bootstrap")
     verb.add_argument("-o", "--out", type=Path, default=Path("results"), help="where results go")
+    _add_colour(verb)
     return verb
 
 
@@ -145,11 +146,22 @@ def _add_report(verbs: Any) -> argparse.ArgumentParser:
     verb = added(verbs, "report", "show a run again, without measuring")
     verb.add_argument("run", type=Path, help="a results folder")
     verb.add_argument(
-        "--format", choices=("terminal", "markdown", "json"), default="terminal", dest="form"
+        "--format",
+        choices=("terminal", "markdown", "json", "html"),
+        default="terminal",
+        dest="form",
+        help="html is one page without a network, to look at and to send",
     )
     verb.add_argument("--json", action="store_const", const="json", dest="form", help="as --format")
     verb.add_argument("-o", "--out", type=Path, help="a file instead of stdout")
+    _add_colour(verb)
     return verb
+
+
+def _add_colour(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--no-color", action="store_false", dest="colour", help="as NO_COLOR in the environment"
+    )
 
 
 def _add_export(verbs: Any) -> argparse.ArgumentParser:

@@ -6,14 +6,21 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from bench.errors import UsageError
 
 if TYPE_CHECKING:
     from bench.report.figures import Page
 
 
 def show(
-    document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], Page], *, form: str
+    document: Mapping[str, Any],
+    page: Callable[[Mapping[str, Any]], Page],
+    *,
+    form: str,
+    colour: bool = True,
 ) -> None:
     """A document as JSON, as Markdown, or as this terminal can show it."""
     if form == "json":
@@ -24,7 +31,8 @@ def show(
     if form == "markdown":
         print(markdown.printed(page(document), title="mcp-latency"), end="")
     else:
-        print(terminal.fitted(page(document), sys.stdout, os.environ), end="")
+        environment = os.environ if colour else {**os.environ, "NO_COLOR": "1"}
+        print(terminal.fitted(page(document), sys.stdout, environment), end="")
 
 
 def say(
@@ -35,6 +43,14 @@ def say(
 ) -> None:
     """A document as JSON, or as the text that `render` makes of it."""
     print(f"{json_text(document)}\n" if as_json else render(document), end="")
+
+
+def write(path: Path, text: str) -> None:
+    """A text to a file; UsageError where that cannot be."""
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; try: -o FILE") from error
 
 
 def json_text(document: object) -> str:

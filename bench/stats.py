@@ -207,13 +207,28 @@ def hodges_lehmann(log_ratios: Floats) -> Shift:
     x = np.asarray(log_ratios, dtype=np.float64)
     if not len(x) or not np.all(np.isfinite(x)):
         raise ValueError(f"{len(x)} blocks, of which not all have a finite log ratio")
-    walsh = np.sort((np.add.outer(x, x) / 2)[np.triu_indices(len(x))])
+    walsh = np.sort(walsh_averages(x))
     centre, p = _ratio(float(np.median(walsh))), _signed_rank_p(x[x != 0])
-    below = _null_signed_rank(2 * np.arange(1, len(x) + 1))
-    outside = (int(np.searchsorted(below, TAIL, side="right")) - 1) // 2
+    outside = walsh_outside(len(x), 2 * TAIL)
     if outside < 0:
         return Shift(centre, None, None, p)
     return Shift(centre, _ratio(float(walsh[outside])), _ratio(float(walsh[-1 - outside])), p)
+
+
+def walsh_averages(x: Floats) -> Floats:
+    """The averages of any two values, a value with itself too, along the last axis."""
+    first, second = np.triu_indices(x.shape[-1])
+    averages: Floats = (x[..., first] + x[..., second]) / 2
+    return averages
+
+
+def walsh_outside(blocks: int, level: float) -> int:
+    """How many Walsh averages lie beyond either end of an interval of 1 - level; -1: it has none.
+
+    The signed-rank test at that level shows a shift just where 0 lies beyond an end.
+    """
+    below = _null_signed_rank(2 * np.arange(1, blocks + 1))
+    return (int(np.searchsorted(below, level / 2, side="right")) - 1) // 2
 
 
 def _ratio(x: float) -> float:

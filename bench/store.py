@@ -194,9 +194,11 @@ def verdict(path: Path | str) -> dict[str, Any] | None:
     """What `ab` decided in this folder; None where it is the folder of another run."""
     try:
         text = (Path(path) / VERDICT_FILE).read_text("utf-8")
+        found: dict[str, Any] = json.loads(text)
     except FileNotFoundError:
         return None
-    found: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise BenchError(f"{Path(path) / VERDICT_FILE} cannot be read: {error}") from error
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow.compute as pc
@@ -17,6 +17,7 @@ from bench import (
     patterns,
     seen,
     settled,
+    spread,
     stats,
     store,
 )
@@ -28,6 +29,7 @@ from bench.seen import Seen
 from bench.store import Run
 
 COMPARED = ("setup", "first_call", "call")
+SPREAD = ("setup", "call", "work")
 AXES = ("transport", "era")
 SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
 # What a client asks before its first call is its own choice: the way to a first result is not.
@@ -53,8 +55,17 @@ def document(run: Run) -> dict[str, Any]:
         "host": run.meta.get("host", {}),
         "cells": [_cell(run, cell, side) for cell, side in zip(cells, sides, strict=True)],
         "comparisons": _comparisons(compared),
+        "spreads": list(_spreads(sides)),
         "warnings": [*run.meta.get("warnings", []), *_torn(run)],
     }
+
+
+def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
+    """How the readings of a segment are spread, all cells on one axis."""
+    for name in SPREAD:
+        found = {side.cell: side.samples[name].values for side in sides if name in side.samples}
+        if found:
+            yield spread.document(name, found)
 
 
 def unbelieved(cell: Mapping[str, Any]) -> list[str]:
@@ -217,12 +228,17 @@ def _comparison(each: Compared) -> dict[str, Any]:
         "base": each.pair.base.cell,
         "head": each.pair.head.cell,
         "segment": each.segment,
-        "ratio": None if shift is None else round(shift.ratio, 4),
-        "low": None if shift is None or shift.low is None else round(shift.low, 4),
-        "high": None if shift is None or shift.high is None else round(shift.high, 4),
+        "ratio": None if shift is None else _digits(shift.ratio),
+        "low": None if shift is None or shift.low is None else _digits(shift.low),
+        "high": None if shift is None or shift.high is None else _digits(shift.high),
         "p_adjusted": each.p_adjusted,
         "verdict": each.verdict,
         "rounds": each.rounds,
         "would_have_seen_percent": each.would_have_seen_percent,
         "also_differs": list(each.pair.also_differs),
     }
+
+
+def _digits(ratio: float) -> float:
+    """Five significant ones: a start of seconds beside one of microseconds is a ratio too."""
+    return float(f"{ratio:.5g}")

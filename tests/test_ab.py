@@ -16,7 +16,7 @@ from bench.comparison import Sample
 from bench.errors import COULD_NOT, FINE, INVALID, SLOWER, USAGE, UsageError
 from bench.gate import Rule
 from bench.report import decision, markdown, terminal
-from tests.outside import Program, Said, module
+from tests.outside import Program, Said, module, toml
 
 FEW = ("--json", "--tool", "echo", "-n", "10", "-w", "1", "--pin", "none", "--seed", "1")
 BLOCKS = 400
@@ -52,7 +52,8 @@ def test_a_server_that_spins_longer_in_its_calls_is_slower_and_the_call_is_named
     assert document["blocks"] == 12
     assert store.verdict(tmp_path / document["path"]) == document
     text = terminal.printed(decision.page(document), width=200)
-    assert "call p50 got slower: × " in text or "call p50 got slower: +" in text
+    assert "→ head is slower: " in text
+    assert "call p50 by " in text.partition("→ head is slower: ")[2]
 
 
 def test_a_server_that_starts_later_is_slower_to_set_up_and_not_to_call(tmp_path: Path) -> None:
@@ -87,6 +88,68 @@ def test_a_side_that_cannot_be_started_is_named_and_nothing_is_decided(tmp_path:
     assert said.code == COULD_NOT
     assert "no-such-program" in said.err
     assert said.left == []
+
+
+def test_a_side_that_leaves_at_its_start_gives_a_document_without_figures(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.recipe("gone", stdio=toml(module("exits_early")), eras='["stateful"]')
+    program.recipe("there", stdio=toml(module("trivial")), eras='["stateful"]')
+    said = program("ab", "--base", "there", "--head", "gone", *FEW)
+    assert said.code == COULD_NOT
+    assert "left with status" in said.err
+    document = said.document
+    assert (document["verdict"], document["metrics"]) == ("cannot tell", [])
+    assert (document["status"], document["noise_percent"]) == ("incomplete", None)
+    assert store.verdict(tmp_path / document["path"]) == document
+
+
+@pytest.mark.parametrize("words", ["python 'x", "git:HEAD -- python 'x"])
+def test_words_that_are_no_command_line_are_wrong_usage(tmp_path: Path, words: str) -> None:
+    said = ab(tmp_path, words, slower(0))
+    assert said.code == USAGE
+    assert "is no command line" in said.err
+
+
+def test_values_that_a_side_says_of_its_variables_reach_no_file_and_no_terminal(
+    tmp_path: Path,
+) -> None:
+    secret = "hunter2-planted-secret"
+    program = Program(tmp_path)
+    leaky = {"stdio": toml(module("tells_secret")), "eras": '["stateful"]'}
+    program.recipe("leaky", **leaky, env=f"{{MY_VALUE = '{secret}'}}")
+    said = program("ab", "--base", "leaky", "--head", "leaky", *FEW, "--blocks", "6")
+    assert said.document["blocks_made"] >= 6, said.err
+    kept = [path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()]
+    assert any(b"[hidden]" in text for text in kept)
+    assert secret not in said.out + said.err + b"".join(kept).decode("utf-8", "replace")
+
+
+def test_a_scenario_is_put_to_both_sides_and_one_that_names_a_side_is_found(
+    tmp_path: Path,
+) -> None:
+    program = Program(tmp_path)
+    program.recipe("there", stdio=toml(module("trivial")), eras='["stateful"]')
+    ask = '[[call]]\ntool = "echo"\narguments = {text = "%s"}\n'
+    program.scenario("known", 'servers = ["there"]\n' + ask % "found")
+    program.scenario("other", ask % "named")
+    for words, text in (((), "found"), (("other",), "named")):
+        sides = ("--base", "there", "--head", "there", "--json", "--pin", "none", "-n", "3")
+        said = program("ab", *words, *sides, "--blocks", "6", "--max-blocks", "6")
+        lines = store.transcript(tmp_path / said.document["path"])
+        assert any(f'"{text}"' in line["body"] for line in lines)
+
+
+def test_two_servers_meet_in_the_era_that_both_speak(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.recipe("old", stdio=toml(module("trivial")), eras='["stateful"]')
+    program.recipe("new", stdio=toml(module("trivial")), eras='["stateless"]')
+    words = (*FEW, "--blocks", "6", "--max-blocks", "6")
+    head = " ".join(module("stateless_only"))
+    said = program("ab", "--base", slower(0), "--head", head, *words)
+    assert said.document["cell"].endswith("/stateless")
+    apart = program("ab", "--base", "old", "--head", "new", *words)
+    assert apart.code == USAGE
+    assert "no era in common" in apart.err
 
 
 def test_what_is_asserted_of_head_is_held_against_it(tmp_path: Path) -> None:
@@ -165,8 +228,17 @@ def test_a_machine_is_certified_and_the_next_comparison_quotes_it(tmp_path: Path
     assert kept == document
     later = ab(tmp_path, slower(0), slower(0), blocks=6)
     assert later.document["machine"]["blocks"] == 8
+    certificate_file = next((tmp_path / "results" / "aa").iterdir())
+    certificate_file.write_text("{", "utf-8")
+    assert certificate.quoted(later.run.meta["host"], tmp_path / "results") is None
     text = markdown.printed(decision.certificate(document), title="aa")
     assert "either side being base by the toss of a coin" in text
+
+
+def test_a_server_whose_calls_fail_certifies_no_machine(tmp_path: Path) -> None:
+    said = Program(tmp_path)("aa", slower(0), *FEW, "--tool", "fail", "--blocks", "6")
+    assert said.code == INVALID
+    assert not (tmp_path / "results" / "aa").exists()
 
 
 def _decided(shift: float, noise: float, rule: Rule, seed: int, blocks: int = 20) -> str:

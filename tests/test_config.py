@@ -114,3 +114,16 @@ def test_a_list_that_is_not_there_is_wrong_usage(program: Program) -> None:
     said = program("run", "--config", "nope.json")
     assert said.code == USAGE
     assert "nope.json" in said.err
+
+
+def test_a_list_as_a_desktop_client_keeps_it_is_audited_as_it_is() -> None:
+    top = Path(__file__).parent.parent
+    listed = str(top / "tests" / "fixtures" / "desktop.json")
+    said = Program(top)("run", "--config", listed, "--json", "-r", "1")
+    assert said.code == FINE, said.err
+    assert {row["server"] for row in said.document["servers"]} == {
+        "tickets",
+        "slow to start",
+        "trivial",
+    }
+    assert "planted-in-the-fixture" not in said.out + said.err

@@ -105,6 +105,7 @@ def _document(name: str) -> dict[str, object]:
         "host": {},
         "cells": [cell],
         "comparisons": [],
+        "spreads": [],
         "warnings": [name],
     }
 

@@ -1,6 +1,5 @@
 """Pictures of a run: each takes a loaded run and an Axes, draws, and returns the Axes."""
 
-from bench.plots.canvas import COLOURS
 from bench.plots.costs import break_even
 from bench.plots.course import drift
 from bench.plots.history import history
@@ -8,6 +7,7 @@ from bench.plots.lanes import timeline
 from bench.plots.ledgers import breakdown, setup
 from bench.plots.ratios import compare
 from bench.plots.spread import distribution
+from bench.report.colours import COLOURS
 
 __all__ = [
     "COLOURS",

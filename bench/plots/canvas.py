@@ -1,76 +1,22 @@
-"""What all pictures share: one colour a segment and a cell, the axes, the range the eye needs."""
+"""What all pictures share: axes without lines that frame nothing, their unit, and no data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from bench.report import wording
-from bench.report.figures import milliseconds
+from bench.spread import Main
 
-# One colour a segment, everywhere; Okabe and Ito's, which survive colour blindness and print.
-COLOURS: Mapping[str, str] = {
-    "deliver": "#bbbbbb",
-    "dispatch": "#56b4e9",
-    "work": "#d55e00",
-    "encode": "#0072b2",
-    "return": "#999999",
-    "boundary": "#56b4e9",
-    "first_reply": "#cc79a7",
-    "interpreter": "#999999",
-    "imports": "#cc79a7",
-    "serving": "#56b4e9",
-    "connect": "#bbbbbb",
-    "tls": "#882255",
-    "initialize": "#d55e00",
-    "discover": "#e69f00",
-    "initialized": "#f0e442",
-    "tools_list": "#009e73",
-    "listen": "#44aa99",
-    "client": "#000000",
-    "think": "#eeddaa",
-}
-CELL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 NS_PER_MS = 1e6
 NAME_LETTERS = 48
-MAIN_SHARE = 0.001  # so many of all values may lie beyond the axis; they are counted and named
-WIDE = 12  # from this factor on between its ends an axis is logarithmic
-
-Ns = NDArray[np.int64]
 
 
-class Main(NamedTuple):
-    """The range of the main mass, ns, whether it wants a logarithmic axis, and what lies beyond."""
-
-    low_ns: float
-    high_ns: float
-    logarithmic: bool
-    beyond: str
-
-    @property
-    def unit(self) -> str:
-        """`ms`, and the scale where it is not the plain one."""
-        return "ms (logarithmic)" if self.logarithmic else "ms"
-
-
-def main_mass(values: Sequence[Ns]) -> Main:
-    """The range that holds all but the largest thousandth of all values, the same for each cell.
-
-    A rare value would flatten the rest to one bar; `beyond` says how many there are and the
-    largest, so that none is lost. Two modes far apart both stay in, on a logarithmic axis.
-    """
-    whole = np.sort(np.concatenate(values))
-    kept = whole[: len(whole) - int(MAIN_SHARE * len(whole))]
-    low, high = float(kept[0]), float(kept[-1])
-    above = whole[len(kept) :]
-    above = above[above > high]
-    beyond = f"{len(above):,} above, max {milliseconds(float(whole[-1]))}" if len(above) else ""
-    return Main(low, high, low > 0 and high / low >= WIDE, beyond)
+def unit(main: Main) -> str:
+    """`ms`, and the scale where it is not the plain one."""
+    return "ms (logarithmic)" if main.logarithmic else "ms"
 
 
 def axes(ax: Axes | None) -> Axes:

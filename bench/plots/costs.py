@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, names_of, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
+from bench.report.colours import CELL_COLOURS
 
 MOST_CALLS = 1_000_000
 

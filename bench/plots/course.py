@@ -9,10 +9,12 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, main_mass, names_of, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
 from bench.plots.readings import by_cell, durations
-from bench.report.figures import milliseconds
+from bench.report.colours import CELL_COLOURS
+from bench.report.spreads import beyond
 from bench.segments import MISSING
+from bench.spread import main_mass
 
 SHORTEST_LEVEL = 10  # calls
 SMALLEST_SHIFT = 0.05
@@ -96,11 +98,11 @@ def _frame(ax: Axes, cells: dict[str, pd.DataFrame], segment: str) -> None:
     if main.logarithmic:
         ax.set_yscale("log")
     ax.set_ylim(0.95 * main.low_ns / NS_PER_MS, 1.1 * main.high_ns / NS_PER_MS)
-    ax.set(xlabel="call of the launch", ylabel=f"{segment}, {main.unit}")
+    ax.set(xlabel="call of the launch", ylabel=f"{segment}, {unit(main)}")
     every = np.concatenate([course["took_ns"].to_numpy(np.int64) for course in cells.values()])
     above = int((every > 1.1 * main.high_ns).sum())
     if above:
-        words = f"↑ {above:,} above, max {milliseconds(float(every.max()))}"
+        words = f"↑ {beyond(above, int(every.max()))}"
         ax.text(0.995, 1.0, words, ha="right", va="bottom", transform=ax.transAxes)
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
     plain(ax)

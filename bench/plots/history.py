@@ -14,7 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from bench import history as histories
 from bench.errors import BenchError
 from bench.history.judged import ANCHOR
-from bench.plots.canvas import CELL_COLOURS, NS_PER_MS, axes, names_of, no_data, no_formula, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, no_formula, plain
+from bench.report.colours import CELL_COLOURS
 from bench.report.figures import percent, shown
 
 HASH_LETTERS = 9

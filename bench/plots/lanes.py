@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import COLOURS, axes, no_data, plain
+from bench.plots.canvas import axes, no_data, plain
+from bench.report.colours import COLOURS
 from bench.report.figures import milliseconds, shown
+from bench.waits import Shortened
 
 CLIENT, SERVER = 1.0, 0.0
-LONGEST_GAP = 4  # medians; a longer wait is cut, and its true length is written into the cut
 SHOWN_MESSAGES = 16
 
 
@@ -26,7 +26,7 @@ def timeline(
     """The first messages of a launch (None: all), the run's first launch unless one is named.
 
     An arrow is a message, from who sends it to who gets it, at the client's stamp; a bar in the
-    server's lane is the work that a probe saw. A wait of over four times the median is cut, and
+    server's lane is the work that a probe saw. A wait of over four times the usual one is cut, and
     its length is written where it was: without that a start would leave a call no width.
     """
     drawn = axes(ax)
@@ -39,7 +39,7 @@ def timeline(
         return drawn
     left_out = 0 if messages is None else max(0, len(found) - messages)
     kept = found if messages is None else found.head(messages)
-    at = _Shortened(kept["at_ns"].to_numpy(np.int64))
+    at = Shortened(kept["at_ns"].to_numpy(np.int64))
     _arrows(drawn, kept, at)
     _work(drawn, run.calls, kept, at)
     _cuts(drawn, at)
@@ -47,23 +47,7 @@ def timeline(
     return drawn
 
 
-class _Shortened:
-    """Places on the axis for stamps in ns, with long waits cut to the same short length."""
-
-    def __init__(self, stamps: NDArray[np.int64]) -> None:
-        gaps = np.diff(stamps)
-        usual = float(np.median(gaps)) if len(gaps) else 1.0
-        self.longest = max(1.0, LONGEST_GAP * usual)
-        self.stamps = stamps
-        self.places = np.concatenate([[0.0], np.cumsum(np.minimum(gaps, self.longest))])
-        self.cut = [int(i) for i in np.flatnonzero(gaps > self.longest)]
-
-    def of(self, stamp_ns: float) -> float:
-        """Where a stamp between the first and the last stands."""
-        return float(np.interp(stamp_ns, self.stamps, self.places))
-
-
-def _arrows(ax: Axes, messages: pd.DataFrame, at: _Shortened) -> None:
+def _arrows(ax: Axes, messages: pd.DataFrame, at: Shortened) -> None:
     for place, row in zip(at.places, messages.itertuples(), strict=True):
         start, end = (CLIENT, SERVER) if row.direction == "out" else (SERVER, CLIENT)
         dotted = row.kind == "notification"
@@ -77,7 +61,7 @@ def _arrows(ax: Axes, messages: pd.DataFrame, at: _Shortened) -> None:
             ax.text(place, CLIENT + 0.06, shown(row.method), rotation=38, fontsize=8)
 
 
-def _work(ax: Axes, calls: pd.DataFrame, messages: pd.DataFrame, at: _Shortened) -> None:
+def _work(ax: Axes, calls: pd.DataFrame, messages: pd.DataFrame, at: Shortened) -> None:
     last = messages["at_ns"].max()
     launch = messages["launch"].iloc[0]
     worked = calls[(calls["launch"] == launch) & calls["left_ns"].notna()]
@@ -87,15 +71,13 @@ def _work(ax: Axes, calls: pd.DataFrame, messages: pd.DataFrame, at: _Shortened)
         ax.barh(SERVER, right - left, left=left, height=0.16, color=COLOURS["work"], label="work")
 
 
-def _cuts(ax: Axes, at: _Shortened) -> None:
+def _cuts(ax: Axes, at: Shortened) -> None:
     for index in at.cut:
-        middle = (at.places[index] + at.places[index + 1]) / 2
-        gap_ns = float(at.stamps[index + 1] - at.stamps[index])
-        text = f"≈ {milliseconds(gap_ns)}"
-        ax.text(middle, 0.5, text, ha="center", va="center", fontsize=8, rotation=90)
+        text = f"≈ {milliseconds(at.wait_ns(index))}"
+        ax.text(at.middle(index), 0.5, text, ha="center", va="center", fontsize=8, rotation=90)
 
 
-def _frame(ax: Axes, messages: pd.DataFrame, at: _Shortened, left_out: int) -> None:
+def _frame(ax: Axes, messages: pd.DataFrame, at: Shortened, left_out: int) -> None:
     for lane in (CLIENT, SERVER):
         ax.axhline(lane, color="#999999", lw=0.8, zorder=0)
     ax.set_yticks([SERVER, CLIENT], ["server", "client"])

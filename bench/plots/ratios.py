@@ -9,14 +9,9 @@ from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
 from bench.plots.canvas import axes, no_data, plain
+from bench.report.colours import VERDICT_COLOURS
 from bench.report.figures import percent, shown
 
-VERDICT_COLOURS: Mapping[str, str] = {
-    "slower": "#d55e00",
-    "faster": "#009e73",
-    "same": "#0072b2",
-    "cannot tell": "#999999",
-}
 MARKS: Mapping[str, str] = {"slower": ">", "faster": "<", "same": "o", "cannot tell": "x"}
 
 

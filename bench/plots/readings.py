@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench import segments
 from bench.frames import LoadedRun
-from bench.plots.canvas import Ns
+from bench.spread import Ns
 
 POINTS = tuple(sorted({point for one in segments.CALL for point in (one.start, one.end)}))
 

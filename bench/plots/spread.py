@@ -6,20 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import (
-    CELL_COLOURS,
-    NS_PER_MS,
-    Main,
-    Ns,
-    axes,
-    main_mass,
-    names_of,
-    no_data,
-    plain,
-)
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
 from bench.plots.readings import steady
-
-BINS = 80
+from bench.report.colours import CELL_COLOURS
+from bench.report.spreads import beyond
+from bench.spread import Main, Ns, edges, main_mass
 
 
 def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> Axes:
@@ -49,11 +40,10 @@ def _line(ax: Axes, values: Ns, colour: str, name: str) -> None:
 
 
 def _area(ax: Axes, values: Ns, main: Main, colour: str) -> None:
-    low, high = main.low_ns / NS_PER_MS, main.high_ns / NS_PER_MS
-    space = np.geomspace if main.logarithmic else np.linspace
-    counts, edges = np.histogram(values / NS_PER_MS, bins=space(low, max(high, low * 1.01), BINS))
+    counts, ends = np.histogram(values, edges(main))
     if counts.max():
-        ax.stairs(0.5 * counts / counts.max(), edges, fill=True, alpha=0.25, color=colour)
+        heights = 0.5 * counts / counts.max()
+        ax.stairs(heights, ends / NS_PER_MS, fill=True, alpha=0.25, color=colour)
 
 
 def _frame(ax: Axes, main: Main, segment: str) -> None:
@@ -63,8 +53,10 @@ def _frame(ax: Axes, main: Main, segment: str) -> None:
     margin = 0.02 * (high - low) or 0.02 * high
     ax.set_xlim(low if main.logarithmic else low - margin, high + margin)
     ax.set_ylim(0, 1.02)
-    ax.set(xlabel=f"{segment}, {main.unit}", ylabel="share of calls")
-    if main.beyond:
-        ax.text(0.995, 0.5, main.beyond + " →", ha="right", transform=ax.transAxes)
+    ax.set(xlabel=f"{segment}, {unit(main)}", ylabel="share of calls")
+    if main.above:
+        ax.text(
+            0.995, 0.5, f"{beyond(main.above, main.max_ns)} →", ha="right", transform=ax.transAxes
+        )
     ax.legend(frameon=False, loc="lower right")
     plain(ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import Grid, milliseconds
+from bench.report.figures import Grid, Picture, milliseconds
 
 CALL_GLYPHS: Mapping[str, str] = {
     "deliver": "›",
@@ -51,6 +51,7 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
             head,
             rows,
             [legend(glyphs), *said],
+            _picture(glyphs),
         )
     started = [cell for cell in cells if cell["ledger"]["setup"]]
     if started:
@@ -64,7 +65,18 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
             )
             for cell in started
         ]
-        yield Grid("Where a setup goes", ("", "setup", ""), rows, [legend(glyphs)])
+        yield Grid(
+            "Where a setup goes",
+            ("", "setup", ""),
+            rows,
+            [legend(glyphs)],
+            _picture(glyphs),
+        )
+
+
+def _picture(glyphs: Mapping[str, str]) -> Picture:
+    """The segment of each letter; the first one where two share a letter."""
+    return Picture(2, {glyph: part for part, glyph in reversed(list(glyphs.items()))})
 
 
 def _ledger_row(cell: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,17 +16,29 @@ VERDICTS: Mapping[str, str] = {
 
 
 def page(document: Mapping[str, Any]) -> Page:
-    """The whole of `ab`."""
-    doubts = [shown(each) for each in document["warnings"]]
-    if not document["valid"]:
-        doubts.append("calls failed, so this decides nothing; try: trace, which shows what is said")
-    return Page(headline(document), tuple(grids(document)), (), tuple(doubts))
+    """The whole of `ab`: one line a figure, then in a sentence what got slower and by how much."""
+    return Page(
+        headline(document),
+        tuple(grids(document)),
+        tuple(findings(document)),
+        tuple(doubts(document)),
+    )
 
 
 def certificate(document: Mapping[str, Any]) -> Page:
     """The whole of `aa`."""
     title = f"{shown(document['host_class'])}: what this machine can tell apart"
-    return Page(title, tuple(certificate_grids(document)), (), ())
+    grids = tuple(certificate_grids(document))
+    return Page(title, grids, tuple(_certified(document)), tuple(doubts(document)))
+
+
+def doubts(document: Mapping[str, Any]) -> Iterator[str]:
+    """What forbids a verdict, and what else a reader should know."""
+    if not document["valid"]:
+        yield "calls failed, so this decides nothing; try: trace, which shows what is said"
+    if document["status"] != "complete":
+        yield f"{document['status']}: broken off, so there is no verdict; figures are what there is"
+    yield from (shown(each) for each in document["warnings"])
 
 
 def headline(document: Mapping[str, Any]) -> str:
@@ -39,39 +51,82 @@ def headline(document: Mapping[str, Any]) -> str:
 
 def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     """One line a metric, and one an assertion."""
-    rows = [_row(metric) for metric in document["metrics"]]
-    head = ("", "head to base", "95 % interval", "verdict", "would have seen", "noise of a block")
-    yield Grid("Block by block, both alive at once", head, rows, list(sentences(document)))
+    if document["metrics"]:
+        rows = [_row(metric) for metric in document["metrics"]]
+        head = (
+            "",
+            "base",
+            "head",
+            "change",
+            "95 % interval",
+            "verdict",
+            "would have seen",
+            "noise",
+        )
+        yield Grid("Block by block, both alive at once", head, rows)
     if document["assertions"]:
         held = [_held(each) for each in document["assertions"]]
         yield Grid("Asserted of head", ("", "measured", "holds"), held)
 
 
-def sentences(document: Mapping[str, Any]) -> Iterator[str]:
-    """What got slower and by how much; what cannot be told, and how many blocks would tell it."""
-    for metric in document["metrics"]:
-        name, ratio = _name(metric), percent(metric["ratio"])
-        if metric["verdict"] in ("slower", "faster"):
-            yield f"{name} got {metric['verdict']}: {ratio} ({_interval(metric)})"
-        elif metric["verdict"] == "cannot tell":
-            yield (
-                f"{name}: {ratio} ({_interval(metric)}) cannot be told from no change; "
-                f"about {metric['blocks_wanted']} blocks would; try: --max-blocks"
-            )
-    if document["verdict"] == "same" and document["metrics"]:
+def findings(document: Mapping[str, Any]) -> Iterator[str]:
+    """What got slower or faster and by how much; what cannot be told; what is known beside."""
+    for verdict in ("slower", "faster"):
+        changed = [metric for metric in document["metrics"] if metric["verdict"] == verdict]
+        if changed:
+            yield f"head is {verdict}: {', '.join(map(_change, changed))}"
+    if document["valid"] and document["status"] == "complete":
+        yield from _untold(document)
+    if document["verdict"] == "same":
         seen = max(metric["would_have_seen_percent"] or 0.0 for metric in document["metrics"])
         yield f"nothing changed by {document['min_effect_percent']:g} % or more; " + (
             f"a change of {seen:.1f} % would have been seen in 9 of 10 runs, whatever the figure"
         )
     if not document["metrics"]:
         yield "nothing was compared: too few blocks, or no segment that both sides have"
-    quoted = document.get("machine")
-    if quoted:
+    broken = [each["assert"] for each in document["assertions"] if each["ok"] is False]
+    if broken:
+        yield f"head does not keep to {', '.join(map(shown, broken))}"
+    if quoted := document.get("machine"):
         yield (
-            f"this machine against itself ({quoted['blocks']} blocks): false alarms in "
-            f"{quoted['suite_percent']:.1f} % of comparisons, calls differ by "
-            f"{quoted['call_noise_percent']:.2f} % from block to block"
+            f"such a machine against itself ({shown(quoted['target'])}, {quoted['made'][:10]}, "
+            f"{quoted['blocks']} blocks): false alarms in {quoted['suite_percent']:.1f} % of "
+            "comparisons" + _noise_quoted(quoted)
         )
+
+
+def _noise_quoted(quoted: Mapping[str, Any]) -> str:
+    noise = quoted["call_noise_percent"]
+    return "" if noise is None else f", calls differ by {noise:.2f} % from block to block"
+
+
+def _untold(document: Mapping[str, Any]) -> Iterator[str]:
+    """All that cannot be told in one sentence, and what would tell it."""
+    untold = [each for each in document["metrics"] if each["verdict"] == "cannot tell"]
+    if not untold:
+        return
+    names = ", ".join(_name(each) for each in untold)
+    if document["verdict"] == "slower":
+        yield f"beside that, cannot be told: {names}"
+        return
+    fewest = document["fewest_blocks"]
+    if document["blocks"] < fewest:
+        yield (
+            f"{document['blocks']} blocks are too few to show anything in "
+            f"{len(document['metrics'])} figures: it takes {fewest}; try: --blocks {fewest}"
+        )
+        return
+    wanted = max(each["blocks_wanted"] for each in untold)
+    more = wanted - document["blocks"]
+    yield f"cannot be told: {names}; about {more} more blocks would; try: --max-blocks {wanted}"
+
+
+def _change(metric: Mapping[str, Any]) -> str:
+    """`call p50 by +3.1 % (+2.4 % to +3.8 %), from 1.23 ms to 1.27 ms`."""
+    times = ""
+    if metric["base_ns"] is not None:
+        times = f", from {milliseconds(metric['base_ns'])} to {milliseconds(metric['head_ns'])}"
+    return f"{_name(metric)} by {percent(metric['ratio'])} ({_interval(metric)}){times}"
 
 
 def certificate_grids(document: Mapping[str, Any]) -> Iterator[Grid]:
@@ -80,30 +135,43 @@ def certificate_grids(document: Mapping[str, Any]) -> Iterator[Grid]:
         (
             _name(metric),
             f"{metric['noise_percent']:.2f} %",
-            _percent(metric["detectable_percent"]),
+            f"{percent(metric['ratio'])} ({_interval(metric)})",
             f"{metric['false_alarm_percent']:.2f} %",
             f"{metric['low_percent']:.2f} to {metric['high_percent']:.2f} %",
+            _percent(metric["detectable_percent"]),
         )
         for metric in document["metrics"]
     ]
-    head = ("", "noise of a block", "found in 9 of 10", "false alarms", "95 % interval")
+    head = (
+        "",
+        "noise of a block",
+        "one side to the other",
+        "false alarms",
+        "95 % interval",
+        "found in 9 of 10",
+    )
     yield Grid(
-        f"{shown(document['target'])} against itself, {document['blocks']} blocks",
-        head,
-        rows,
-        [
-            f"false alarms: of {document['comparisons']:,} comparisons of "
-            f"{document['per_comparison']} blocks drawn from these, either side being base by the "
-            "toss of a coin",
-            f"any figure of a comparison: {document['suite_percent']:.2f} % "
-            f"({document['suite_low_percent']:.2f} to {document['suite_high_percent']:.2f} %)",
-        ],
+        f"{shown(document['target'])} against itself, {document['blocks']} blocks", head, rows
+    )
+
+
+def _certified(document: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"false alarms: of {document['comparisons']:,} comparisons of "
+        f"{document['per_comparison']} blocks drawn from these, either side being base by the "
+        "toss of a coin; intervals by resampling the blocks"
+    )
+    yield (
+        f"any figure of a comparison: {document['suite_percent']:.2f} % "
+        f"({document['suite_low_percent']:.2f} to {document['suite_high_percent']:.2f} %)"
     )
 
 
 def _row(metric: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         _name(metric),
+        milliseconds(metric["base_ns"]),
+        milliseconds(metric["head_ns"]),
         percent(metric["ratio"]),
         _interval(metric),
         metric["verdict"],

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 NONE = "·"
 SHOWN_LETTERS, SAID_LETTERS = 400, 2_000
+
+
+class Picture(NamedTuple):
+    """The column of a table that is drawn in letters, and the segment of each letter."""
+
+    column: int
+    parts: Mapping[str, str] = {}
 
 
 class Grid(NamedTuple):
@@ -17,6 +24,7 @@ class Grid(NamedTuple):
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    picture: Picture | None = None
 
 
 class Page(NamedTuple):

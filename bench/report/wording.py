@@ -8,6 +8,7 @@ from typing import Any
 from bench.report.bars import ledger_grids
 from bench.report.clients import client_grids
 from bench.report.figures import NONE, Grid, Page, interval, milliseconds, percent, shown
+from bench.report.spreads import spread_grids
 from bench.report.steps import step_grids
 
 SETUP_ROWS = (
@@ -50,6 +51,7 @@ def grids(document: Mapping[str, Any]) -> Iterator[Grid]:
     yield from step_grids(cells, names)
     yield from client_grids(cells, names)
     yield from ledger_grids(cells, names)
+    yield from spread_grids(document["spreads"], names)
     yield from comparison_grids(document["comparisons"], names)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.resolve import Elicit, Resolve
-from mcp_types import Completion
+from mcp_types import Completion, CompletionArgument
 from pydantic import BaseModel
 
 NOTE = "desk://note"
@@ -74,8 +74,10 @@ def desk() -> MCPServer:
         """A reply to a customer."""
         return f"Write a {tone} reply."
 
-    @server.completion()
-    async def complete(_reference: object, argument: object, _context: object) -> Completion:
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def complete(
+        _reference: object, argument: CompletionArgument, _context: object
+    ) -> Completion:
         """What a tone may be."""
         tones = ("firm", "formal", "friendly")
         return Completion(values=[tone for tone in tones if tone.startswith(argument.value)])
