@@ -119,6 +119,8 @@ def _metric(verdict: str, **more: Any) -> dict[str, Any]:
     known = {
         "segment": "call",
         "quantile": "p50",
+        "base_ns": 1_000_000,
+        "head_ns": 1_021_000,
         "ratio": 1.021,
         "low": 1.012,
         "high": 1.03,
@@ -133,8 +135,10 @@ def _metric(verdict: str, **more: Any) -> dict[str, Any]:
 
 VERDICT: dict[str, Any] = {
     "format": 1,
+    "status": "complete",
     "verdict": "slower",
     "blocks": 20,
+    "fewest_blocks": 9,
     "noise_percent": 0.6,
     "min_effect_percent": 2.0,
     "base": "python base.py",
@@ -187,6 +191,8 @@ def test_an_assertion_of_a_verdict_is_a_test_case_and_failed_calls_are_one_too(
     assert cases["assert call.p50 < 1ms"].find("failure").text == "measured 1.30 ms"
     assert "it takes 368" in cases["assert call.p99 < 5ms"].find("skipped").text
     assert "decides nothing" in cases["calls"].find("failure").text
+    store.write_verdict(folder, {**VERDICT, "status": "interrupted"})
+    assert "interrupted" in _cases(_text("junit", folder))["comparison"].find("error").text
 
 
 def test_a_plain_run_is_one_test_case_a_cell_and_an_invalid_cell_fails(tmp_path: Path) -> None:

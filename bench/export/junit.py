@@ -36,7 +36,10 @@ def render(chosen: Chosen) -> str:
 
 
 def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
-    if not verdict["metrics"]:
+    status = verdict.get("status", "complete")
+    if status != "complete":
+        yield Case("comparison", "", "error", f"{status}: broken off, so there is no verdict")
+    elif not verdict["metrics"]:
         yield Case("comparison", "", "error", "nothing was compared")
     for metric in verdict["metrics"]:
         name = f"{metric['segment']} {metric['quantile']}"
