@@ -42,7 +42,7 @@ class Gated:
             words += f" ({percent(metric['low'])} to {percent(metric['high'])})"
         visible = metric.get("would_have_seen_percent")
         if visible is not None:
-            words += f"; {visible:g} % would have been seen"
+            words += f"; {visible:.1f} % would have been seen"
         return f"<{words}>"
 
 

@@ -119,6 +119,8 @@ def _metric(verdict: str, **more: Any) -> dict[str, Any]:
     known = {
         "segment": "call",
         "quantile": "p50",
+        "base_ns": 1_000_000,
+        "head_ns": 1_021_000,
         "ratio": 1.021,
         "low": 1.012,
         "high": 1.03,
@@ -133,8 +135,10 @@ def _metric(verdict: str, **more: Any) -> dict[str, Any]:
 
 VERDICT: dict[str, Any] = {
     "format": 1,
+    "status": "complete",
     "verdict": "slower",
     "blocks": 20,
+    "fewest_blocks": 9,
     "noise_percent": 0.6,
     "min_effect_percent": 2.0,
     "base": "python base.py",
@@ -157,7 +161,7 @@ def test_a_verdict_is_one_test_case_a_gated_metric_and_slower_fails(tmp_path: Pa
     cases = _cases(_text("junit", folder))
     assert list(cases) == ["call p50", "call p90", "setup p50", "work p50"]
     assert "+2.1 % (+1.2 % to +3.0 %)" in cases["call p50"].find("failure").get("message")
-    assert "after 20 blocks" in cases["setup p50"].find("skipped").text
+    assert "after 20 blocks; about 40 would tell" in cases["setup p50"].find("skipped").text
     assert "1.4 % would have been seen" in cases["setup p50"].find("skipped").text
     assert not len(cases["call p90"])
     assert not len(cases["work p50"])
@@ -187,6 +191,8 @@ def test_an_assertion_of_a_verdict_is_a_test_case_and_failed_calls_are_one_too(
     assert cases["assert call.p50 < 1ms"].find("failure").text == "measured 1.30 ms"
     assert "it takes 368" in cases["assert call.p99 < 5ms"].find("skipped").text
     assert "decides nothing" in cases["calls"].find("failure").text
+    store.write_verdict(folder, {**VERDICT, "status": "interrupted"})
+    assert "interrupted" in _cases(_text("junit", folder))["comparison"].find("error").text
 
 
 def test_a_plain_run_is_one_test_case_a_cell_and_an_invalid_cell_fails(tmp_path: Path) -> None:
@@ -428,7 +434,6 @@ def test_calls_in_flight_together_lie_on_lanes_and_never_cross() -> None:
 @pytest.mark.parametrize("to", list(EXPORTS))
 def test_a_hostile_name_is_text_in_every_format(to: str, tmp_path: Path) -> None:
     run = _story(tmp_path / "run", server=harmless(HOSTILE).replace("\\", ""))
-    meta = json.loads((run.path / "run.json").read_text("utf-8"))
     chosen = choose(run.path)
     document = {**chosen.document, "scenario": HOSTILE}
     cells = tuple(cell._replace(asked={**cell.asked, "server": HOSTILE}) for cell in chosen.cells)
@@ -443,7 +448,6 @@ def test_a_hostile_name_is_text_in_every_format(to: str, tmp_path: Path) -> None
         assert not any(word.startswith(("=", "+", "-", "@")) for word in words)
     elif to != "hgrm":
         _strict(text)
-    assert meta["cells"]
 
 
 # The verb

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bench.errors import UsageError
 
 PREFIX = "MCP_LATENCY_"
+INPUTS = ("COMMAND", "BASE", "HEAD", "SETUP", "ARGS")
 REVISION = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -38,9 +39,6 @@ def job(variables: Mapping[str, str], event: Mapping[str, Any]) -> Job:
         revision = base_of(event)
         base = f"git:{revision} -- {given['COMMAND']}"
     return Job(base, head or f"git:HEAD -- {given['COMMAND']}", tuple(options), revision)
-
-
-INPUTS = ("COMMAND", "BASE", "HEAD", "SETUP", "ARGS")
 
 
 def base_of(event: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ def run(variables: Mapping[str, str], event: Mapping[str, Any]) -> int:
     outputs = {"code": str(code), "verdict": "none", "folder": ""}
     if verdict is not None:
         outputs["folder"] = str(Path(verdict["path"]).resolve())
-        outputs["verdict"] = verdict["verdict"] if verdict["valid"] else "none"
+        outputs["verdict"] = words.decided(verdict)
     for name, value in outputs.items():
         _append(variables.get("GITHUB_OUTPUT"), f"{name}={value}\n")
     print(text)

@@ -12,13 +12,20 @@ ICONS: Mapping[str, str] = {"slower": "🔴", "faster": "🟢", "same": "🟢", 
 CUT = "\n\n… cut\n"
 
 
+def decided(verdict: Mapping[str, Any]) -> str:
+    """The verdict; `none` where calls failed, or where the comparison was broken off."""
+    whole = verdict["valid"] and verdict["status"] == "complete"
+    return str(verdict["verdict"]) if whole else "none"
+
+
 def summary(verdict: Mapping[str, Any]) -> str:
-    """The document of `ab --json` under its verdict; one of failed calls or assertions is none."""
-    said, icon = verdict["verdict"], ICONS[verdict["verdict"]]
-    if any(each["ok"] is False for each in verdict["assertions"]):
+    """The document of `ab --json` under its verdict."""
+    said = decided(verdict)
+    icon = ICONS.get(said, ICONS["slower"])
+    if said == "none":
+        said = "no verdict"
+    elif any(each["ok"] is False for each in verdict["assertions"]):
         said, icon = f"{said}, but an assertion failed", ICONS["slower"]
-    if not verdict["valid"]:
-        said, icon = "invalid, calls failed", ICONS["slower"]
     return printed(page(verdict), title=f"{icon} mcp-latency: {said}")
 
 

@@ -36,7 +36,10 @@ def render(chosen: Chosen) -> str:
 
 
 def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
-    if not verdict["metrics"]:
+    status = verdict.get("status", "complete")
+    if status != "complete":
+        yield Case("comparison", "", "error", f"{status}: broken off, so there is no verdict")
+    elif not verdict["metrics"]:
         yield Case("comparison", "", "error", "nothing was compared")
     for metric in verdict["metrics"]:
         name = f"{metric['segment']} {metric['quantile']}"
@@ -45,12 +48,18 @@ def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
         if said == "slower":
             yield Case(name, words, "failure", words)
         elif said == "cannot tell":
-            yield Case(name, words, "skipped", f"{words}, after {verdict['blocks']} blocks")
+            yield Case(name, words, "skipped", f"{words}, {_wanted(verdict, metric)}")
         else:
             yield Case(name, words)
     yield from map(_assertion, verdict.get("assertions", ()))
     if not verdict.get("valid", True):
         yield Case("calls", "", "failure", "calls failed, so this decides nothing")
+
+
+def _wanted(verdict: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
+    wanted = metric.get("blocks_wanted")
+    more = f"; about {wanted} would tell" if wanted else ""
+    return f"after {verdict['blocks']} blocks{more}"
 
 
 def _assertion(each: Mapping[str, Any]) -> Case:
@@ -71,7 +80,7 @@ def _change(metric: Mapping[str, Any]) -> str:
         words += f" ({percent(metric['low'])} to {percent(metric['high'])})"
     visible = metric.get("would_have_seen_percent")
     if visible is not None and metric["verdict"] in ("same", "cannot tell"):
-        words += f"; a shift of {visible:g} % would have been seen in 9 of 10 runs"
+        words += f"; a shift of {visible:.1f} % would have been seen in 9 of 10 runs"
     return words
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from bench.report.figures import harmless
 
 NS_PER_US = 1_000
 ARROWS = {"out": "→", "in": "←"}
-PIDS_PER_LAUNCH, TIDS_PER_PID = 2, 1_000
+PIDS_PER_LAUNCH, TIDS_PER_PID, MESSAGES_TID = 2, 1_000, 1
 
 
 def render(chosen: Chosen) -> str:
@@ -50,14 +51,13 @@ def _origin(found: Sequence[Track], messages: Iterable[pa.Table]) -> int:
 
 
 def _slices(found: Sequence[Track], origin_ns: int) -> Iterator[dict[str, Any]]:
-    numbers: dict[tuple[int, str], int] = {}
+    made: Counter[int] = Counter()
     for track in found:
         pid = _pid(track.launch, track.process)
-        number = 1 + sum(1 for known in numbers if known[0] == pid)
-        numbers[(pid, track.name)] = number + 1
+        made[pid] += 1
         place = {
             "pid": pid,
-            "tid": pid * TIDS_PER_PID + number + 1,
+            "tid": pid * TIDS_PER_PID + MESSAGES_TID + made[pid],
             "process": f"{harmless(track.cell)} · launch {track.launch} · {track.process}",
             "thread": track.name,
         }
@@ -79,7 +79,7 @@ def _instants(cell: str, table: pa.Table, origin_ns: int) -> Iterator[dict[str, 
             "s": "t",
             "ts": _us(row["at_ns"] - origin_ns),
             "pid": pid,
-            "tid": pid * TIDS_PER_PID + 1,
+            "tid": pid * TIDS_PER_PID + MESSAGES_TID,
             "process": f"{harmless(cell)} · launch {row['launch']} · {tracks.CLIENT}",
             "thread": "messages",
             "name": f"{ARROWS[row['direction']]} {harmless(row['method'] or row['kind'])}",
