@@ -33,6 +33,7 @@ def on_the_wire(cell: Seen) -> dict[str, Any]:
         "tools": max(_all(cell, "tools"), default=None),
         "tool_pages": max(_all(cell, "tool_pages"), default=0),
         "tool_page_ns": _medians(_all(cell, "tool_page_ns")),
+        "settle_retries": max(_counted(cell, "settle_retries"), default=0),
         "version_retries": max(_counted(cell, "version_retries"), default=0),
         "requests_saved": sum(_counted(cell, "requests_saved")),
     }
@@ -57,7 +58,13 @@ def findings(cell: Seen) -> Iterator[str]:
 
 
 def warnings(cell: Seen) -> Iterator[str]:
-    """What a client that keeps tool lists must not rely on here."""
+    """What a client must not rely on here."""
+    retries = sum(_counted(cell, "settle_retries"))
+    if retries:
+        yield (
+            f"the server took initialized and was not ready: {retries} requests were refused and "
+            f"made again over {_launches(cell)}; the wait is in tools_list"
+        )
     orders, sets = set(_all(cell, "tools_order")), set(_all(cell, "tools_set"))
     if len(sets) > 1:
         yield f"the tools differ between launches: {len(sets)} different lists in {_launches(cell)}"

@@ -260,3 +260,15 @@ def test_a_server_on_ipv6_is_reached_and_its_address_kept(tmp_path: Path) -> Non
     assert said.verdict == FINE, said.err
     (launch,) = said.run.launch_table.to_pylist()
     assert '"address": "::1"' in launch["details"]
+
+
+def test_a_server_that_is_not_ready_when_it_says_so_is_asked_again_in_the_setup(
+    tmp_path: Path,
+) -> None:
+    with listening("http_settles") as server:
+        said = run(tmp_path, f"{server.base}/mcp", calls=3)
+    assert said.verdict == FINE, said.err
+    assert said.cell["wire"]["settle_retries"] > 0
+    assert said.cell["segments"]["tools_list"]["min_ns"] >= 20_000_000
+    assert said.cell["outcomes"]["ok"] == 3
+    assert any("was not ready" in each for each in said.cell["warnings"])

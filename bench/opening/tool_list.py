@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import anyio
 import msgspec
 
 from bench import jsonrpc
@@ -14,6 +15,9 @@ from bench.era import Era, versions
 from bench.errors import SetupError
 from bench.model import Reply, Tool
 from bench.opening.talk import Talk, asked, keep, kept, proposes_another
+
+INVALID_REQUEST = -32600
+MOST_SETTLING, SETTLE_S = 20, 0.02
 
 
 async def tools(talk: Talk, era: Era) -> tuple[Tool, ...]:
@@ -46,11 +50,20 @@ async def tools(talk: Talk, era: Era) -> tuple[Tool, ...]:
 
 
 async def _page(talk: Talk, era: Era, params: Mapping[str, Any]) -> Reply:
-    """One page; where nothing was asked before, it also settles the version, at the second try."""
-    reply = await asked(talk, "tools_list", era.request(next(talk.ids), "tools/list", params))
+    """One page; where nothing was asked before, it also settles the version, at the second try.
+
+    A server that has taken `initialized` and is not there yet is asked again, a few times.
+    """
+    reply = await _asked_for(talk, era, params)
     talk.recorder.marks.setdefault("tools_sent", reply.sent_ns)
     if _is_first_word(talk) and proposes_another(talk, era, reply):
-        reply = await asked(talk, "tools_list", era.request(next(talk.ids), "tools/list", params))
+        reply = await _asked_for(talk, era, params)
+    for _ in range(MOST_SETTLING):
+        if not _is_settling(era, reply):
+            break
+        talk.recorder.count("settle_retries")
+        await anyio.sleep(SETTLE_S)
+        reply = await _asked_for(talk, era, params)
     if reply.outcome == "protocol_error":
         error = jsonrpc.error_of(reply.body)
         raise SetupError(
@@ -67,6 +80,19 @@ async def _page(talk: Talk, era: Era, params: Mapping[str, Any]) -> Reply:
         )
     talk.recorder.facts.setdefault("protocol_version", era.version)
     return reply
+
+
+async def _asked_for(talk: Talk, era: Era, params: Mapping[str, Any]) -> Reply:
+    return await asked(talk, "tools_list", era.request(next(talk.ids), "tools/list", params))
+
+
+def _is_settling(era: Era, reply: Reply) -> bool:
+    """Whether a refusal says that the handshake is not done on the server's side."""
+    if era.confirmation() is None or reply.outcome != "protocol_error":
+        return False
+    error = jsonrpc.error_of(reply.body)
+    said = "initializ" in str(error.get("message")).lower()
+    return error.get("code") == INVALID_REQUEST or said
 
 
 def _is_first_word(talk: Talk) -> bool:
