@@ -61,9 +61,10 @@ def document(run: Run) -> dict[str, Any]:
 
 
 def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
-    """How the readings of a segment are spread, all cells on one axis."""
+    """How the readings of a segment are spread, all cells that have any on one axis."""
     for name in SPREAD:
-        found = {side.cell: side.samples[name].values for side in sides if name in side.samples}
+        samples = {side.cell: side.samples[name].values for side in sides if name in side.samples}
+        found = {cell: values for cell, values in samples.items() if len(values)}
         if found:
             yield spread.document(name, found)
 

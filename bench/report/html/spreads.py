@@ -53,7 +53,8 @@ def _spread(
     areas = []
     for cell in spread["cells"]:
         median = figures[cell["cell"]][segment]["p50_ns"]
-        middle = axis.of(median) if axis.holds(median) else None
+        known = median is not None and axis.holds(median)
+        middle = axis.of(median) if known else None
         areas.append(_area(cell, places, label=names[cell["cell"]], middle=middle))
     return Spread(segment, spread["logarithmic"], ticks, areas)
 
