@@ -61,12 +61,12 @@ def document(run: Run) -> dict[str, Any]:
 
 
 def _spreads(sides: Sequence[Side]) -> Iterator[dict[str, Any]]:
-    """How the readings of a segment are spread, all cells on one axis."""
+    """How the readings of a segment are spread, all cells that have any on one axis."""
     for name in SPREAD:
-        found = {side.cell: side.samples[name].values for side in sides if name in side.samples}
-        read = {cell: values for cell, values in found.items() if len(values)}
-        if read:
-            yield spread.document(name, read)
+        samples = {side.cell: side.samples[name].values for side in sides if name in side.samples}
+        found = {cell: values for cell, values in samples.items() if len(values)}
+        if found:
+            yield spread.document(name, found)
 
 
 def unbelieved(cell: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,7 @@ from bench import measure, plots, report, store, summary
 from bench.errors import COULD_NOT, FINE, INVALID
 from bench.model import Cell, Message, Turn
 from bench.output import json_text
-from bench.report import FORMATS, health, listing, progress, startup, terminal, trace
+from bench.report import FORMATS, health, html, listing, progress, startup, terminal, trace
 from bench.tracefile import Traced
 from tests.outside import Program, module, toml
 from tests.servers.hostile import LONG, MARKUP, SEQUENCES, TURNED, WORDS
@@ -171,7 +171,15 @@ def test_every_report_is_among_those_shown_here() -> None:
         for each in pkgutil.iter_modules(report.__path__)
         if {"render", "watcher"} & set(vars(importlib.import_module(f"bench.report.{each.name}")))
     }
-    assert found == {*SHOWN, *RUN_REPORTS}
+    assert found == {*SHOWN, *RUN_REPORTS, "html"}
+
+
+@pytest.mark.parametrize("words", [WORDS, LONG], ids=["words", "long"])
+def test_no_text_of_a_run_is_obeyed_in_a_page(words: str, document: Mapping[str, Any]) -> None:
+    text = html.render(html.Told(_poisoned(document, words), {}))
+    _assert_harmless(text)
+    assert "gnp.exe" in text
+    assert "</script><img" not in text
 
 
 def _rename(run: Path, part: str, words: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bench import sessions, spread, summary
 from bench.report import spreads, terminal, wording
 from bench.report.html import sequences
+from bench.report.html import spreads as areas
 from bench.report.html.axis import Axis, round_values
 from bench.waits import LONGEST, Shortened
 from tests.story import CountingClock, Responder, run_in_memory
@@ -130,3 +131,10 @@ def test_a_start_a_hundred_thousand_times_as_long_is_a_ratio_and_not_zero(tmp_pa
     ratios = [row["ratio"] for row in summary.document(run)["comparisons"]]
     assert 0 < min(ratios) < 1e-3 or max(ratios) > 1e3
     assert "÷ 0" not in terminal.render(summary.document(run))
+
+
+def test_a_median_that_is_only_known_to_be_longer_is_not_drawn() -> None:
+    spreads_of = [spread.document("setup", {"cell": np.array([10_000_000, 20_000_000])})]
+    cell = {"cell": "cell", "segments": {"setup": {"p50_ns": None}}}
+    (drawn,) = areas.spreads({"cells": [cell], "spreads": spreads_of}, {"cell": "cell"})
+    assert drawn.areas[0].middle is None

@@ -12,14 +12,22 @@ from markupsafe import Markup
 
 from bench.report import again, wording
 from bench.report.colours import CELL_COLOURS, COLOURS, VERDICT_COLOURS
-from bench.report.figures import Grid, Page, shown
+from bench.report.figures import Grid, Page, harmless, shown
 from bench.report.html import ledgers, ratios, sequences, spreads
 from bench.sessions import Session
 
 BLACK = "#000000"  # no colour of its own: it is that of the words, so that it is seen in the dark
+
+
+def _plain(value: object) -> object:
+    """Every text that is put in, without characters that turn or hide what stands beside them."""
+    return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 PAGES = jinja2.Environment(
     loader=jinja2.PackageLoader("bench.report.html", "."),
     autoescape=True,
+    finalize=_plain,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -52,8 +52,9 @@ def _spread(
     places = [axis.of(edge) for edge in edges]
     areas = []
     for cell in spread["cells"]:
-        median = figures[cell["cell"]][segment]["p50_ns"]
-        middle = axis.of(median) if axis.holds(median) else None
+        median = figures[cell["cell"]].get(segment, {}).get("p50_ns")
+        known = median is not None and axis.holds(median)
+        middle = axis.of(median) if known else None
         areas.append(_area(cell, places, label=names[cell["cell"]], middle=middle))
     return Spread(segment, spread["logarithmic"], ticks, areas)
 
