@@ -300,7 +300,7 @@ def test_a_verdict_comes_first_and_stands_where_it_was_compared(tmp_path: Path) 
     with looking(path) as seen:
         assert verdict in seen.page.inner_text("#short")
         assert verdict in seen.page.inner_text("#compared")
-        assert "noise of a block" in seen.page.inner_text("#compared table")
+        assert "would have seen" in seen.page.inner_text("#compared table")
         assert seen.told == []
 
 
