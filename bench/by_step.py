@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -22,11 +22,29 @@ SHOWN = (
 )
 
 
-def steps(cell: Seen, seed: int) -> list[dict[str, Any]]:
-    """One entry a step, in the order asked: outcomes of its steady calls, and its segments."""
+def steps(cell: Seen, whole: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
+    """One entry a step, in the order asked: outcomes of its steady calls, and its segments.
+
+    `whole` has the figures of the cell, which are those of its step where it has one only.
+    """
     beside = pa.array(["floor", "round"])
     asked = cell.calls.filter(pc.invert(pc.is_in(cell.calls["phase"], beside)))
-    return [_step(cell, label, seed) for label in asked["tool"].unique().to_pylist()]
+    labels = asked["tool"].unique().to_pylist()
+    if len(labels) == 1:
+        return [_step(cell, labels[0], {k: v for k, v in whole.items() if k in SHOWN})]
+    return [_step(cell, label, _figures(_of(cell, label), seed)) for label in labels]
+
+
+def calls(cell: Seen) -> dict[str, Sample]:
+    """The steady calls of each step that were ok, ns, without our own thinking in them."""
+    found = {}
+    for label in cell.calls["tool"].unique().to_pylist():
+        durations, rounds = seen.durations(_of(cell, label), "steady")
+        values = durations.get("served", durations.get("call"))
+        if values is not None and len(values):
+            there = values != segments.MISSING
+            found[label] = Sample(values[there], rounds[there])
+    return found
 
 
 def figures(sample: Sample, seed: int) -> dict[str, Any]:
@@ -48,9 +66,9 @@ def figures(sample: Sample, seed: int) -> dict[str, Any]:
     }
 
 
-def _step(cell: Seen, label: str, seed: int) -> dict[str, Any]:
-    mine = cell._replace(calls=cell.calls.filter(pc.equal(cell.calls["tool"], label)))
-    steady = mine.calls.filter(pc.equal(mine.calls["phase"], "steady"))
+def _step(cell: Seen, label: str, figures: Mapping[str, Any]) -> dict[str, Any]:
+    calls = _of(cell, label).calls
+    steady = calls.filter(pc.equal(calls["phase"], "steady"))
     counted = pc.value_counts(steady["outcome"]).to_pylist()
     counts = {row["values"]: row["counts"] for row in counted}
     return {
@@ -58,12 +76,17 @@ def _step(cell: Seen, label: str, seed: int) -> dict[str, Any]:
         "calls": len(steady),
         "outcomes": {name: counts.get(name, 0) for name in OUTCOMES},
         "requests_per_call": _mean_requests(steady["wire_requests"].to_pylist()),
-        "segments": {name: figures(sample, seed) for name, sample in sorted(_samples(mine))},
+        "segments": figures,
     }
 
 
-def _samples(cell: Seen) -> Iterator[tuple[str, Sample]]:
-    yield from ((name, sample) for name, sample in seen.samples(cell) if name in SHOWN)
+def _figures(cell: Seen, seed: int) -> dict[str, Any]:
+    found = {name: each for name, each in seen.samples(cell) if name in SHOWN}
+    return {name: figures(sample, seed) for name, sample in sorted(found.items())}
+
+
+def _of(cell: Seen, label: str) -> Seen:
+    return cell._replace(calls=cell.calls.filter(pc.equal(cell.calls["tool"], label)))
 
 
 def _mean_requests(requests: list[int | None]) -> float | None:

@@ -40,7 +40,10 @@ def scenario(name: str) -> Scenario:
     path = Path(name) if name.endswith(".toml") else scenario_files().get(name)
     if path is None or not path.is_file():
         known = [*scenario_files(), *recipe_files()]
-        raise UsageError(f'no scenario or server "{name}" here{nearest(name, known)}')
+        raise UsageError(
+            f'no scenario or server "{name}" here{nearest(name, known)}; '
+            "a command of your own stands after --: mcp-latency run -- COMMAND ARG…"
+        )
     return read_scenario(path.read_text("utf-8"), name=path.stem, file=str(path))
 
 

@@ -15,6 +15,7 @@ from bench.era import era_of_version
 from bench.seen import Seen
 from bench.segments import MISSING, Stamps
 from bench.store import Run
+from bench.units import milliseconds
 
 MOST_BUSY_SHARE = 0.9
 LEAST_SHARE, EARLY_SHARE = 0.05, 0.1
@@ -39,7 +40,7 @@ def warnings(run: Run, cell: Seen) -> Iterator[str]:
         yield f"lines on standard output that are no messages, the first: {lines}"
     bad = _failed(cell)
     if len(bad):
-        yield f"{len(bad)} calls failed ({_kinds(cell, bad)}); see transcript.jsonl"
+        yield f"{len(bad)} calls failed ({_kinds(cell, bad)}){_quoted(cell)}; see transcript.jsonl"
     wrong = segments.unsound(seen.durations(cell, "steady")[0], segments.CALL, "call")
     if wrong:
         yield f"{wrong} calls have parts that are negative or do not sum to the call"
@@ -67,6 +68,12 @@ CHANNELS: Mapping[str, str] = {
     "tool_error": "tool_error: isError, said by the tool to the model",
     "protocol_error": "protocol_error: refused before any tool, said to the client's code",
 }
+
+
+def _quoted(cell: Seen) -> str:
+    """What the first call that failed was told."""
+    said = next((words for d in cell.details if (words := d["facts"].get("failed_with"))), None)
+    return f", the first with {json.dumps(said, ensure_ascii=False)}" if said else ""
 
 
 def _kinds(cell: Seen, bad: pa.ChunkedArray) -> str:
@@ -134,6 +141,8 @@ def _of_the_client(cell: Seen) -> Iterator[str]:
 
 def _of_the_probe(cell: Seen) -> Iterator[str]:
     """Why there is no probe, or what it could not see, once for all launches."""
+    if not len(seen.ok_calls(cell, "steady")):
+        return  # calls that were refused need not have entered any function
     reasons = {detail["facts"].get("no_probe") for detail in cell.details} - {None}
     probed = any(detail["facts"].get("probe_sdk") for detail in cell.details)
     yield from (f"{'probe' if probed else 'no probe'}: {reason}" for reason in sorted(reasons))
@@ -222,7 +231,7 @@ def _disagreement(name: str, one: Stamps, other_name: str, other: Stamps) -> Ite
     spread = math.hypot(_between_quartiles(one), _between_quartiles(other))
     if apart > max(spread, LEAST_SHARE * abs(middle)):
         yield (
-            f"work is {middle / 1e6:.3g} ms by {name} and {other_middle / 1e6:.3g} ms by "
+            f"work is {milliseconds(middle)} by {name} and {milliseconds(other_middle)} by "
             f"{other_name} (medians of {len(one)} calls), which is more than they vary; "
             "a span or header covers more than the tool's function: validation, middleware"
         )
@@ -245,7 +254,7 @@ def _early_head(calls: pa.Table) -> Iterator[str]:
     )
     if late > EARLY_SHARE * call:
         yield (
-            f"the header that tells the work came {late / 1e6:.3g} ms before the reply, so what "
+            f"the header that tells the work came {milliseconds(late)} before the reply, so what "
             "the server did then is not in it (an event stream begins before the tool is done)"
         )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import anyio
 
-from bench import inside, probe
+from bench import inside, jsonrpc, probe
 from bench.cache import Shelf
 from bench.clients import CLIENTS, DEFAULT, Asking, Client
 from bench.errors import BenchError, LaunchEnded, SetupError
@@ -32,6 +32,7 @@ from bench.store import Writer
 
 SPILL_NS = 400_000_000
 MOST_FLOOR_CALLS = 20
+EXPECTED, QUOTED_LETTERS = ("ok", "cancelled", "input_required"), 300
 ONE_PER_CALL = "one-per-call"
 MOST_SILENT = 5  # calls in a row without a reply: the rest would only cost their limits
 FEWEST_TO_DOUBT = 20  # fewer calls are mostly start: they say nothing of who set the pace
@@ -255,6 +256,9 @@ class Launched:
         for one in reply.rounds:
             recorder.call(one, index=next(self._index), phase="round", asked=Asked(step.label))
         recorder.facts["response"] = session.response_form
+        if reply.outcome not in EXPECTED:
+            told = reply.why or jsonrpc.words_of(reply.body)
+            recorder.facts.setdefault("failed_with", told[:QUOTED_LETTERS])
         if recorder.clock() - recorder.taken_ns > SPILL_NS:
             self._writer.flush(recorder)
             self._watcher.called(index + 1)

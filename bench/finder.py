@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -69,14 +70,12 @@ def choose(tools: Sequence[Tool], name: str | None, arguments: Mapping[str, obje
             raise UsageError(f'the server has no tool "{name}"{nearest(name, names)}')
         return Step(tool=name, arguments=arguments)
     for tool in tools:
-        if not _needs(tool):
+        if not _required(tool):
             return Step(tool=tool.name)
     if not tools:
         raise UsageError("the server lists no tools: there is nothing to call")
-    listed = "\n".join(f"  {tool.name}: {', '.join(_needs(tool))}" for tool in tools)
-    raise UsageError(
-        f"every tool needs arguments; choose one with --tool NAME --args JSON:\n{listed}"
-    )
+    listed = "\n".join(f"  {_asked(tool)}" for tool in tools)
+    raise UsageError(f"every tool needs arguments; choose one, with values of your own:\n{listed}")
 
 
 def _cell(server: Server, era: EraName) -> Cell:
@@ -84,14 +83,29 @@ def _cell(server: Server, era: EraName) -> Cell:
     return Cell(name="finding", scenario="", server=server.name, transport=transport, era=era)
 
 
-def _needs(tool: Tool) -> list[str]:
-    """`query (string)` for each argument that the tool's schema requires."""
+EXAMPLES: Mapping[str, object] = {
+    "string": "…",
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+
+
+def _asked(tool: Tool) -> str:
+    """The options that call it, with a value of the right type for each argument it requires."""
+    given = {name: EXAMPLES.get(kind, "…") for name, kind in _required(tool).items()}
+    return f"--tool {tool.name} --args '{json.dumps(given, ensure_ascii=False)}'"
+
+
+def _required(tool: Tool) -> dict[str, str]:
+    """The arguments that the tool's schema requires, each with its type."""
     properties = tool.inputSchema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     required = tool.inputSchema.get("required")
     listed = required if isinstance(required, list) else []
-    names = [name for name in listed if isinstance(name, str)]
-    return [f"{name} ({_type(known[name])})" if name in known else name for name in names]
+    return {name: _type(known.get(name)) for name in listed if isinstance(name, str)}
 
 
 def _type(schema: object) -> str:

@@ -23,7 +23,6 @@ GATED: tuple[tuple[str, float], ...] = (
     ("boundary", 0.5),
 )
 NAMES = {0.5: "p50", 0.9: "p90", 0.99: "p99"}
-ONCE_A_BLOCK = ("setup", "first_result")
 FEWEST_BLOCKS = 6
 TAIL_FROM = 0.99  # from this quantile on a block must carry it by itself
 ORDER: tuple[Verdict, ...] = ("slower", "cannot tell", "faster", "same")

@@ -168,6 +168,23 @@ def error_of(body: bytes) -> dict[str, Any]:
     return _member(body, "error")
 
 
+def words_of(body: bytes) -> str:
+    """What a refusal or a failed tool says: the error's message, else the first text of its result.
+
+    Empty where it says nothing.
+    """
+    error = error_of(body)
+    if error:
+        return str(error.get("message", ""))
+    content = result_of(body).get("content")
+    texts = (
+        [part.get("text") for part in content if isinstance(part, dict)]
+        if isinstance(content, list)
+        else []
+    )
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
 def _member(body: bytes, name: str) -> dict[str, Any]:
     try:
         decoded = msgspec.json.decode(body)

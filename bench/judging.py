@@ -96,8 +96,6 @@ def _add_pair(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--transport", type=commas, default=(), help="stdio or http")
     verb.add_argument("--era", type=commas, default=(), help="stateful or stateless")
     verb.add_argument("--protocol", help="a protocol version, e.g. 2025-06-18")
-    verb.add_argument("--tool", help="the tool to call")
-    verb.add_argument("--args", type=json_object, help="its arguments, as a JSON object")
     verb.add_argument("-n", "--calls", type=at_least_one, help="steady calls per block and side")
     verb.add_argument("-w", "--warmup", type=count, help="calls before them")
     verb.add_argument("--blocks", type=at_least_one, help="process pairs, before the first look")
@@ -105,17 +103,24 @@ def _add_pair(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
     verb.add_argument("--probe", choices=("auto", "off"), default="auto", help="see inside or not")
     verb.add_argument("-H", "--header", action="append", default=[], help="for a URL, as in `run`")
-    verb.add_argument("--timeout", type=seconds, default=30.0, help="seconds a call may take")
-    verb.add_argument(
-        "--setup-timeout",
-        type=seconds,
-        default=30.0,
-        help="seconds each step of a setup may take",
-    )
+    add_call(verb)
     verb.add_argument("--seed", type=int, help="of the order of starts and calls")
     verb.add_argument("-o", "--out", type=Path, default=Path("results"), help="where results go")
     verb.add_argument("--format", choices=("terminal", "markdown"), default="terminal", dest="form")
     verb.add_argument("--json", action="store_const", const="json", dest="form", help="as JSON")
+
+
+def add_call(verb: argparse.ArgumentParser) -> None:
+    """What is called, and how long it may take."""
+    verb.add_argument("--tool", help="the tool to call")
+    verb.add_argument("--args", type=json_object, help="its arguments, as a JSON object")
+    verb.add_argument("--timeout", type=seconds, default=30.0, help="seconds a call may take (30)")
+    verb.add_argument(
+        "--setup-timeout",
+        type=seconds,
+        default=30.0,
+        help="seconds each step of a setup may take (30)",
+    )
 
 
 def added(
@@ -126,7 +131,7 @@ def added(
         name,
         usage=f"mcp-latency {name} {words}" if words else None,
         help=about,
-        description=f"{about[0].upper()}{about[1:]}.",
+        description=f"{about[0].upper()}{about[1:]}" + ("" if about.endswith("?") else "."),
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

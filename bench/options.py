@@ -10,8 +10,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from bench import judging
 from bench.errors import USAGE
-from bench.judging import added
-from bench.values import at_least_one, commas, count, json_object, seconds
+from bench.judging import add_call, added
+from bench.values import at_least_one, commas, count
 
 FOREIGN = (
     "pyperf",
@@ -77,15 +77,7 @@ def _add_target(verb: argparse.ArgumentParser) -> None:
         default=(),
         help="known (the era's own), direct (no server/discover before), find (both eras tried)",
     )
-    verb.add_argument("--tool", help="the tool to call")
-    verb.add_argument("--args", type=json_object, help="its arguments, as a JSON object")
-    verb.add_argument("--timeout", type=seconds, default=30.0, help="seconds a call may take")
-    verb.add_argument(
-        "--setup-timeout",
-        type=seconds,
-        default=30.0,
-        help="seconds each step of a setup may take",
-    )
+    add_call(verb)
     verb.add_argument(
         "--max-message", type=at_least_one, help="bytes that one message may have (64 MiB)"
     )
@@ -102,6 +94,27 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
     )
     verb.add_argument("scenario", nargs="*", help="scenarios or servers of `list`, or a .toml file")
     _add_target(verb)
+    _add_axes(verb)
+    verb.add_argument("-n", "--calls", type=at_least_one, help="steady calls per launch (100)")
+    verb.add_argument("-r", "--launches", type=at_least_one, help="launches per cell (10)")
+    verb.add_argument("-w", "--warmup", type=count, help="calls between first and steady (5)")
+    verb.add_argument("--quick", action="store_true", help="9 launches of 20 calls: a first look")
+    verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
+    verb.add_argument("--probe", help="see inside the server: auto (the default), off, both")
+    verb.add_argument(
+        "--spans",
+        action="store_true",
+        help="receive OpenTelemetry spans from the server on loopback and use them where no probe "
+        "sees the work; puts a traceparent into each call's _meta, so requests get longer",
+    )
+    verb.add_argument("--seed", type=int, help="of the order of launches and of the bootstrap")
+    verb.add_argument("-o", "--out", type=Path, default=Path("results"), help="where results go")
+    _add_colour(verb)
+    return verb
+
+
+def _add_axes(verb: argparse.ArgumentParser) -> None:
+    """What makes cells: values between commas."""
     verb.add_argument("--transport", type=commas, default=(), help="stdio,http")
     verb.add_argument("--session", type=commas, default=(), help="kept,none (HTTP, stateful)")
     verb.add_argument("--response", type=commas, default=(), help="json,sse (HTTP)")
@@ -124,22 +137,6 @@ def _add_run(verbs: Any) -> argparse.ArgumentParser:
         default=(),
         help="wire (ours), sdk (the official one, pinned and lean), sdk-auto (its defaults)",
     )
-    verb.add_argument("-n", "--calls", type=at_least_one, help="steady calls per launch")
-    verb.add_argument("-r", "--launches", type=at_least_one, help="launches per cell")
-    verb.add_argument("-w", "--warmup", type=count, help="calls between the first and the steady")
-    verb.add_argument("--quick", action="store_true", help="few launches and calls: a first look")
-    verb.add_argument("--pin", default="auto", help="cores: auto, none, or CLIENT:SERVER like 0:1")
-    verb.add_argument("--probe", help="see inside the server: auto (the default), off, both")
-    verb.add_argument(
-        "--spans",
-        action="store_true",
-        help="receive OpenTelemetry spans from the server on loopback and use them where no probe "
-        "sees the work; puts a traceparent into each call's _meta, so requests get longer",
-    )
-    verb.add_argument("--seed", type=int, help="of the order of launches and of the bootstrap")
-    verb.add_argument("-o", "--out", type=Path, default=Path("results"), help="where results go")
-    _add_colour(verb)
-    return verb
 
 
 def _add_report(verbs: Any) -> argparse.ArgumentParser:

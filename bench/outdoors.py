@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.seen import Seen
+from bench.units import milliseconds
 
 PROXY_VARIABLES = (
     "HTTP_PROXY",
@@ -33,9 +34,10 @@ def warnings(cell: Seen) -> Iterator[str]:
     lost = _counted(cell, "sessions_lost")
     if lost:
         renewal_ns = [took_ns for each in _all(cell, "renewal_ns") for took_ns in each]
+        most = milliseconds(max(renewal_ns))
         yield (
-            f"{lost} sessions were lost in mid-run and opened anew, {max(renewal_ns) / 1e6:.1f} ms "
-            "at most; the calls that lost them are counted as failed"
+            f"{lost} sessions were lost in mid-run and opened anew, {most} at most; "
+            "the calls that lost them are counted as failed"
         )
     put_off = _counted(cell, "put_off")
     if put_off:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bench import stats
 from bench.comparison import Sample
+from bench.units import milliseconds
 
 DELAYED_ACK_NS = (38_000_000, 48_000_000)  # Linux: TCP_DELACK_MIN is 40 ms
 MUCH, FAR_NS = 5, 5_000_000
@@ -17,11 +18,13 @@ MUCH, FAR_NS = 5, 5_000_000
 class Figures(NamedTuple):
     """What the patterns look at: samples by segment, wire counts, and requests by method.
 
-    `methods` counts the requests between the first call and the floor. `own_client`: ours, which
-    asks nothing that the scenario does not.
+    `by_step` has the calls of each step by themselves, without our own thinking: what differs by
+    step is no pattern of the server. `methods` counts the requests between the first call and the
+    floor. `own_client`: ours, which asks nothing that the scenario does not.
     """
 
     samples: Mapping[str, Sample]
+    by_step: Mapping[str, Sample]
     wire: Mapping[str, Any]
     methods: Mapping[str, int]
     calls: int
@@ -37,9 +40,19 @@ def find(figures: Figures) -> list[str]:
 
 
 def _delayed_ack(figures: Figures) -> Iterator[str]:
-    if "connect" not in figures.samples or "call" not in figures.samples:
+    if "connect" not in figures.samples:
         return
-    call = figures.samples["call"].values
+    for step, sample in figures.by_step.items():
+        yield from (f"{_of(step, figures)}{each}" for each in _held_back(sample, figures))
+
+
+def _of(step: str, figures: Figures) -> str:
+    """The step, where there are several."""
+    return f"{step}: " if len(figures.by_step) > 1 else ""
+
+
+def _held_back(sample: Sample, figures: Figures) -> Iterator[str]:
+    call = sample.values
     low, high = DELAYED_ACK_NS
     caught = int(((call >= low) & (call <= high)).sum())
     work = figures.samples.get("work")
@@ -75,7 +88,7 @@ def _hidden_list(figures: Figures) -> Iterator[str]:
     listed = figures.methods.get("tools/list", 0)
     if listed and not figures.own_client:
         took_ns = figures.wire.get("hidden_ns", {}).get("tools/list")
-        each = "" if took_ns is None else f", {took_ns / 1e6:.1f} ms each"
+        each = "" if took_ns is None else f", {milliseconds(took_ns)} each"
         yield (
             f"hidden tools/list: the client asked for the list {listed} times beside "
             f"{figures.calls} calls{each}, and its time is in theirs"
@@ -83,12 +96,13 @@ def _hidden_list(figures: Figures) -> Iterator[str]:
 
 
 def _first_call(figures: Figures) -> Iterator[str]:
-    if "first_call" not in figures.samples or "call" not in figures.samples:
+    alike = len(figures.by_step) == 1  # else the first call is of one step, the median of all
+    if not alike or "first_call" not in figures.samples or "call" not in figures.samples:
         return
     first, call = (_median(figures.samples[name]) for name in ("first_call", "call"))
     if first > MUCH * call and first - call > FAR_NS:
         yield (
-            f"the first call takes {first / 1e6:.1f} ms, later ones {call / 1e6:.2f} ms: "
+            f"the first call takes {milliseconds(first)}, later ones {milliseconds(call)}: "
             "something is made ready only when it is first asked for"
         )
 
@@ -98,19 +112,21 @@ def _imports(figures: Figures) -> Iterator[str]:
         imports, setup = (_median(figures.samples[name]) for name in ("imports", "setup"))
         if imports > setup / 2:
             yield (
-                f"imports are {imports / setup:.0%} of the setup ({imports / 1e6:.0f} of "
-                f"{setup / 1e6:.0f} ms): it is the start of the program, not MCP"
+                f"imports are {imports / setup:.0%} of the setup ({milliseconds(imports)} of "
+                f"{milliseconds(setup)}): it is the start of the program, not MCP"
             )
 
 
 def _modes(figures: Figures) -> Iterator[str]:
-    if "call" not in figures.samples:
-        return
-    call = figures.samples["call"]
+    for step, sample in figures.by_step.items():
+        yield from (f"{_of(step, figures)}{each}" for each in _apart(sample))
+
+
+def _apart(call: Sample) -> Iterator[str]:
     modes = stats.modes(call.values)
     if len(modes) < 2:
         return
-    centres = " and ".join(f"{mode / 1e6:.3g}" for mode in modes)
+    centres = " and ".join(milliseconds(mode) for mode in modes)
     split = float(np.sqrt(modes[0] * modes[1]))
     shares = [(call.values[call.round == r] > split).mean() for r in np.unique(call.round)]
     apart = all(share < 0.1 or share > 0.9 for share in shares) and len(shares) > 1
@@ -120,7 +136,7 @@ def _modes(figures: Figures) -> Iterator[str]:
         if apart
         else "both occur within a launch; one median hides them"
     )
-    yield f"{len(modes)} modes, {centres} ms: {why}"
+    yield f"{len(modes)} modes, {centres}: {why}"
 
 
 def _one_per_call(figures: Figures) -> Iterator[str]:
@@ -128,9 +144,9 @@ def _one_per_call(figures: Figures) -> Iterator[str]:
     parts = [name for name in ("setup", "call", "teardown") if name in figures.samples]
     if figures.one_per_call and "call" in parts:
         medians = {name: _median(figures.samples[name]) for name in parts}
-        listed = " + ".join(f"{name} {value / 1e6:.3g} ms" for name, value in medians.items())
+        listed = " + ".join(f"{name} {milliseconds(value)}" for name, value in medians.items())
         yield (
-            f"a start for each call: {sum(medians.values()) / 1e6:.3g} ms a call = {listed}; "
+            f"a start for each call: {milliseconds(sum(medians.values()))} a call = {listed}; "
             "with --policy reuse only the call is paid each time"
         )
 

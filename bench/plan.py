@@ -30,6 +30,7 @@ def cells(
         raise UsageError(
             f"nothing to measure: {_have(servers)}, but asked for is transport "
             f"{', '.join(scenario.transport)} with era {', '.join(scenario.era)}"
+            f"{_no_url(scenario, servers)}"
         )
     return found
 
@@ -88,6 +89,13 @@ def _values(scenario: Scenario, key: str, era: EraName) -> tuple[str, ...]:
     if era not in axis.eras:
         return ()
     return tuple(v for v in scenario.variants[key] if era in axis.eras_of.get(v, ERAS))
+
+
+def _no_url(scenario: Scenario, servers: Sequence[Server]) -> str:
+    """What helps where HTTP is asked of a command line."""
+    if "http" in scenario.transport and all(server.http is None for server in servers):
+        return "; try: --url with the address of a server that runs"
+    return ""
 
 
 def _have(servers: Sequence[Server]) -> str:

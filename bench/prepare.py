@@ -12,7 +12,7 @@ import msgspec
 
 from bench import catalog, finder, host, needs, plan, spans
 from bench.cache import Shelf
-from bench.drive import Job
+from bench.drive import ONE_PER_CALL, Job
 from bench.era import VERSIONS_OF, era_of_version
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import (
@@ -208,6 +208,8 @@ def _adjusted(scenario: Scenario, wish: Wish) -> Scenario:
         changes["call"] = (Step(tool=first.tool, arguments=wish.arguments),)
     for key, values in wish.variants.items():
         check_variant(key, values, where=f"--{key}")
+    if wish.calls is not None and wish.variants.get("policy") == (ONE_PER_CALL,):
+        raise UsageError(f"--policy {ONE_PER_CALL} makes one call a launch; try: --launches")
     if wish.probe is not None and wish.probe not in PROBES:
         raise UsageError(f'--probe "{wish.probe}"{nearest(wish.probe, PROBES)}')
     asked = {} if wish.probe is None else {"probe": PROBES[wish.probe]}

@@ -96,7 +96,7 @@ class Figures:
         return value
 
     def __repr__(self) -> str:
-        from bench.report.figures import milliseconds
+        from bench.units import milliseconds
 
         told = [f"{q} {milliseconds(self._figures[f'{q}_ns'])}" for q in QUANTILES]
         return f"<{self._name}: {', '.join(told)}, {self._figures['n']} readings>"

@@ -126,6 +126,10 @@ class Session:
         """Let each call carry the parent that `traceparent` gives for its id."""
         self._asker.traceparent = self._traceparent = traceparent
 
+    def note(self, what: str, words: str) -> None:
+        """Keep a fact of this launch."""
+        self._recorder.facts[what] = words
+
     def follow(self, scenario: Scenario) -> None:
         """Answer what the server asks as this scenario says."""
         self._scenario = scenario

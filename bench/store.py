@@ -32,6 +32,7 @@ FREE_TEXT = (
     "refused",
     "no_probe",
     "unlisted",
+    "failed_with",
 )  # facts that a server has worded
 STREAMS = ("messages", "calls", "stamps", "spans")
 

@@ -101,35 +101,18 @@ def side_of(cell: Seen) -> Side:
 
 
 def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
-    asked = cell.asked
-    steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
-    outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
-    version = seen.version(cell)
     seed = run.meta.get("seed") or 0
     wire = counted.on_the_wire(cell.launches, cell.calls, cell.messages, cell.details)
     wire |= settled.on_the_wire(cell)
+    figures = {name: by_step.figures(sample, seed) for name, sample in sorted(side.samples.items())}
     return {
-        "cell": asked["cell"],
-        "server": asked["server"],
-        "transport": asked["transport"],
-        "era": era_of_version(version) if version else asked["era"],
-        "protocol_version": version,
-        **settled.facts(cell),
-        "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
-        "placement": run.meta.get("placement", {"client": [], "server": []}),
-        "launches": len(cell.launches),
-        "failed_launches": doubts.failed_launches(cell),
-        "calls": len(steady),
-        "failed_calls": doubts.failed_calls(cell),
-        "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
-        "errors": counted.error_codes(cell.calls),
+        **_who(run, cell),
+        **_made(cell),
         "wire": wire,
         "work_source": _work_source(cell, side),
         "inconsistent_server_time": doubts.inconsistent(cell),
-        "segments": {
-            name: by_step.figures(sample, seed) for name, sample in sorted(side.samples.items())
-        },
-        "steps": by_step.steps(cell, seed),
+        "segments": figures,
+        "steps": by_step.steps(cell, figures, seed),
         "ledger": {
             "call": _call_ledger(cell, side),
             "setup": ledger.typical(seen.setups(cell), "setup", ledger.SETUP_PARTS),
@@ -145,6 +128,35 @@ def _cell(run: Run, cell: Seen, side: Side) -> dict[str, Any]:
             *settled.warnings(cell),
             *outdoors.warnings(cell),
         ],
+    }
+
+
+def _who(run: Run, cell: Seen) -> dict[str, Any]:
+    """What the cell is, by what was seen of it."""
+    asked, version = cell.asked, seen.version(cell)
+    return {
+        "cell": asked["cell"],
+        "server": asked["server"],
+        "transport": asked["transport"],
+        "era": era_of_version(version) if version else asked["era"],
+        "protocol_version": version,
+        **settled.facts(cell),
+        "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
+        "placement": run.meta.get("placement", {"client": [], "server": []}),
+    }
+
+
+def _made(cell: Seen) -> dict[str, Any]:
+    """How many launches and calls there were, and what became of them."""
+    steady = cell.calls["outcome"].filter(pc.equal(cell.calls["phase"], "steady"))
+    outcomes = {row["values"]: row["counts"] for row in pc.value_counts(steady).to_pylist()}
+    return {
+        "launches": len(cell.launches),
+        "failed_launches": doubts.failed_launches(cell),
+        "calls": len(steady),
+        "failed_calls": doubts.failed_calls(cell),
+        "outcomes": {name: outcomes.get(name, 0) for name in OUTCOMES},
+        "errors": counted.error_codes(cell.calls),
     }
 
 
@@ -164,6 +176,7 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
     made = cell.calls["phase"].to_numpy(zero_copy_only=False) != "floor"
     return Figures(
         samples=side.samples,
+        by_step=by_step.calls(cell),
         wire=wire,
         methods=wire["methods"],
         calls=int(made.sum()),

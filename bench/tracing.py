@@ -87,7 +87,13 @@ async def _called(session: Session, server: Server, wish: Wish) -> str | None:
     if not session.announces("tools"):
         return None
     asked = scenario.call[0] if scenario is not None and wish.tool is None else None
-    asked = asked or finder.choose(tools, wish.tool, wish.arguments or {})
+    try:
+        asked = asked or finder.choose(tools, wish.tool, wish.arguments or {})
+    except UsageError as error:
+        if wish.tool is not None:
+            raise
+        session.note("not_called", str(error))  # what was exchanged is shown all the same
+        return None
     reply = await session.call(session.request(asked))
     return f"{reply.why}{await session.why_gone()}" if reply.received_ns is None else None
 

@@ -273,3 +273,38 @@ def test_a_grandchild_does_not_outlive_a_trace(program: Program, how: str) -> No
 def _stopped(said: Said) -> list[str]:
     rows = said.run.launch_table.to_pylist()
     return [tables.details(row)["facts"]["stopped"] for row in rows]
+
+
+def test_a_trace_shows_the_opening_where_no_tool_can_be_called_without_arguments(
+    program: Program,
+) -> None:
+    said = program("trace", "--", *module("wants_arguments"))
+    assert said.code == FINE, said.err
+    assert "tools/list" in said.out
+    line = """--tool repeat --args '{"text": "…", "times": 1}'"""
+    assert "No tool was called: every tool needs arguments" in said.out
+    assert line in said.out
+    assert line in _words(program("run", "--", *module("wants_arguments")), USAGE)
+
+
+def test_calls_that_fail_are_told_with_the_words_of_the_first_and_blame_no_probe(
+    program: Program,
+) -> None:
+    few = ("-r", "1", "-n", "2", "-w", "0", "--pin", "none", "--era", "stateful", "--json")
+    options = ("--tool", "repeat", "--args", "{}")
+    said = program("run", *options, *few, "--", *module("wants_arguments"))
+    assert said.code == INVALID
+    (failed,) = [each for each in said.cell["warnings"] if "calls failed" in each]
+    assert 'the first with "times: a whole number is wanted"' in failed
+    assert not [each for each in said.cell["warnings"] if each.startswith("probe")]
+
+
+def test_a_number_of_calls_that_would_mean_nothing_is_refused(program: Program) -> None:
+    words = ("run", "tickets", "--policy", "one-per-call", "--calls", "50")
+    assert "makes one call a launch; try: --launches" in _words(program(*words), USAGE)
+
+
+def test_a_command_without_its_dashes_is_told_where_they_go(program: Program) -> None:
+    assert "mcp-latency run -- COMMAND" in _words(program("run", "server.py"), USAGE)
+    http = program("run", "--transport", "http", "--", *module("trivial"))
+    assert "try: --url with the address" in _words(http, USAGE)

@@ -14,6 +14,7 @@ HOUSE = Path(bench.__file__).parent
 LAYERS = {
     "model": 0,
     "columns": 0,
+    "units": 0,
     "variants": 1,
     "errors": 0,
     "options": 2,
@@ -118,6 +119,7 @@ PURE = (
     "censored",
     "reported",
     "columns",
+    "units",
     "variants",
     "rounds",
     "cache",

@@ -33,7 +33,9 @@ def _figures(
 ) -> Figures:
     wire = {"connections_opened": connections}
     asked = methods or {"tools/call": calls}
-    return Figures(samples or {}, wire, asked, calls, LAUNCHES, per_call)
+    known = samples or {}
+    steps = {"echo": known["call"]} if "call" in known else {}
+    return Figures(known, steps, wire, asked, calls, LAUNCHES, per_call)
 
 
 CONNECTED = {"connect": _sample(0.2), "setup": _sample(3.0)}
@@ -88,3 +90,12 @@ def test_modes_that_split_launches_speak_of_placement() -> None:
     sample = Sample(values, np.repeat(np.arange(LAUNCHES), 40))
     (sentence,) = patterns.find(_figures({"call": sample}))
     assert "--pin auto" in sentence
+
+
+def test_what_differs_by_step_is_no_pattern_and_each_step_has_its_own() -> None:
+    both = {"call": _sample(0.1, 44.0), **CONNECTED, "first_call": _sample(44.0, each=1)}
+    steps = {"fast": _sample(0.1), "slow": _sample(12.0)}
+    assert not patterns.find(_figures(both)._replace(by_step=steps))
+    steps["slow"] = _sample(12.0, 90.0)
+    (said,) = patterns.find(_figures(both)._replace(by_step=steps))
+    assert said.startswith("slow: 2 modes, 12.0 ms and 89")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import ledger
+from bench import ledger, units
 from bench.report import FORMATS, bars, figures, terminal, wording
 from bench.segments import MISSING
 
@@ -60,7 +60,7 @@ def test_a_ledger_leaves_out_rows_that_are_not_whole() -> None:
     ],
 )
 def test_every_figure_has_three_digits_and_a_unit(value_ns: int | None, text: str) -> None:
-    assert figures.milliseconds(value_ns) == text
+    assert units.milliseconds(value_ns) == text
 
 
 @given(st.integers(0, 10**11), st.integers(0, 10**11))
@@ -70,7 +70,7 @@ def test_a_larger_duration_never_reads_smaller(one: int, other: int) -> None:
         return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
     low, high = sorted((one, other))
-    assert value(figures.milliseconds(low)) <= value(figures.milliseconds(high)) * (1 + 1e-12)
+    assert value(units.milliseconds(low)) <= value(units.milliseconds(high)) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,18 @@ def test_labels_drop_what_all_cells_share() -> None:
     cells = ["t/s/stdio/stateful", "t/s/http/stateful"]
     assert wording.labels(cells) == {cells[0]: "stdio", cells[1]: "http"}
     assert wording.labels(cells[:1]) == {cells[0]: "stdio/stateful"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.012, 1.03, "+1.2 % to +3.0 %"),
+        (0.32, 0.429, "÷ 3.12 to ÷ 2.33"),
+        (1.904, 4.24, "× 1.90 to × 4.24"),
+        (None, 1.0, "·"),
+    ],
+)
+def test_both_ends_of_an_interval_are_on_one_scale(
+    low: float | None, high: float | None, text: str
+) -> None:
+    assert figures.percents(low, high) == text

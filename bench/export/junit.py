@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from bench import summary
 from bench.export.chosen import Chosen
-from bench.report.figures import milliseconds, percent, shown
+from bench.report.figures import percent, shown
+from bench.units import milliseconds
 
 NS_PER_SECOND = 1e9
 

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from bench.frames import LoadedRun
 from bench.plots.canvas import axes, no_data, plain
 from bench.report.colours import COLOURS
-from bench.report.figures import milliseconds, shown
+from bench.report.figures import shown
+from bench.units import milliseconds
 from bench.waits import Shortened
 
 CLIENT, SERVER = 1.0, 0.0

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from bench.frames import LoadedRun
 from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
 from bench.report.colours import COLOURS
-from bench.report.figures import milliseconds
 from bench.spread import WIDE
+from bench.units import milliseconds
 
 
 def breakdown(run: LoadedRun, ax: Axes | None = None) -> Axes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import Grid, Picture, milliseconds
+from bench.report.figures import Grid, Picture
+from bench.units import milliseconds
 
 CALL_GLYPHS: Mapping[str, str] = {
     "deliver": "›",
@@ -50,7 +51,7 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
             "Where a call goes (the typical one; its parts add up)",
             head,
             rows,
-            [legend(glyphs), *said],
+            [legend(glyphs), *said, *_of_steps(known)],
             _picture(glyphs),
         )
     started = [cell for cell in cells if cell["ledger"]["setup"]]
@@ -72,6 +73,13 @@ def ledger_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
             [legend(glyphs)],
             _picture(glyphs),
         )
+
+
+def _of_steps(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Whose calls these are, where a scenario asks several things."""
+    if all(len(cell["steps"]) < 2 for cell in cells):
+        return []
+    return ["of the steps whose inside is known, all together; each step by itself is above"]
 
 
 def _picture(glyphs: Mapping[str, str]) -> Picture:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import NONE, Grid, milliseconds
+from bench.report.figures import Grid
+from bench.units import NONE, milliseconds
 
 PLAIN = {"client": "wire", "connection": "keep-alive"}
 HEAD = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.report.figures import NONE, Grid, Page, milliseconds, percent, shown
+from bench.report.figures import Grid, Page, percent, percents, shown
+from bench.units import NONE, milliseconds
 
 TOO_MANY = 20  # times as many blocks: more patience than anyone has
 
@@ -134,7 +135,8 @@ def _change(metric: Mapping[str, Any]) -> str:
     times = ""
     if metric["base_ns"] is not None:
         times = f", from {milliseconds(metric['base_ns'])} to {milliseconds(metric['head_ns'])}"
-    return f"{_name(metric)} by {percent(metric['ratio'])} ({_interval(metric)}){times}"
+    between = percents(metric["low"], metric["high"])
+    return f"{_name(metric)} by {percent(metric['ratio'])} ({between}){times}"
 
 
 def certificate_grids(document: Mapping[str, Any]) -> Iterator[Grid]:
@@ -143,7 +145,7 @@ def certificate_grids(document: Mapping[str, Any]) -> Iterator[Grid]:
         (
             _name(metric),
             f"{metric['noise_percent']:.2f} %",
-            f"{percent(metric['ratio'])} ({_interval(metric)})",
+            f"{percent(metric['ratio'])} ({percents(metric['low'], metric['high'])})",
             f"{metric['false_alarm_percent']:.2f} %",
             f"{metric['low_percent']:.2f} to {metric['high_percent']:.2f} %",
             _percent(metric["detectable_percent"]),
@@ -181,7 +183,7 @@ def _row(metric: Mapping[str, Any]) -> tuple[str, ...]:
         milliseconds(metric["base_ns"]),
         milliseconds(metric["head_ns"]),
         percent(metric["ratio"]),
-        _interval(metric),
+        percents(metric["low"], metric["high"]),
         metric["verdict"],
         _percent(metric["would_have_seen_percent"]),
         f"{metric['noise_percent']:.2f} %",
@@ -197,12 +199,6 @@ def _held(each: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _name(metric: Mapping[str, Any]) -> str:
     return f"{metric['segment']} {metric['quantile']}"
-
-
-def _interval(metric: Mapping[str, Any]) -> str:
-    if metric["low"] is None or metric["high"] is None:
-        return NONE
-    return f"{percent(metric['low'])} to {percent(metric['high'])}"
 
 
 def _percent(value: float | None) -> str:

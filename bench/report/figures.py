@@ -6,8 +6,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-NONE = "·"
+from bench.units import NONE, digits, milliseconds
+
 SHOWN_LETTERS, SAID_LETTERS = 400, 2_000
+FAR = 3  # from threefold on a ratio is said as a factor
 
 
 class Picture(NamedTuple):
@@ -36,22 +38,28 @@ class Page(NamedTuple):
     doubts: Sequence[str] = ()
 
 
-def milliseconds(value_ns: float | None) -> str:
-    """Three significant digits with the unit: `0.481 ms`, `12.3 µs`, `1.25 s`."""
-    if value_ns is None:
-        return NONE
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(value_ns) >= scale or (unit == "ms" and abs(value_ns) >= 1e5):
-            return f"{_digits(value_ns / scale)} {unit}"
-    return f"{value_ns:.0f} ns"
-
-
 def percent(ratio: float) -> str:
     """A ratio as a change: 1.021 is `+2.1 %`; from threefold on it is said as a factor."""
-    if ratio >= 3:
-        return f"× {_digits(ratio)}"
-    if ratio <= 1 / 3:
-        return f"÷ {_digits(1 / ratio)}"
+    return _factor(ratio) if _is_far(ratio) else _change(ratio)
+
+
+def percents(low: float | None, high: float | None) -> str:
+    """The ends of an interval of a ratio, on one scale: `+1.2 % to +3.0 %`, `÷ 3.13 to ÷ 2.33`."""
+    if low is None or high is None:
+        return NONE
+    say = _factor if _is_far(low) or _is_far(high) else _change
+    return f"{say(low)} to {say(high)}"
+
+
+def _is_far(ratio: float) -> bool:
+    return ratio >= FAR or ratio <= 1 / FAR
+
+
+def _factor(ratio: float) -> str:
+    return f"× {digits(ratio)}" if ratio >= 1 else f"÷ {digits(1 / ratio)}"
+
+
+def _change(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f} %"
 
 
@@ -94,9 +102,3 @@ def interval(low_ns: float | None, high_ns: float | None) -> str:
     low, high = milliseconds(low_ns), milliseconds(high_ns)
     value, _, unit = low.partition(" ")
     return f"{value if high.endswith(' ' + unit) else low} – {high}"
-
-
-def _digits(value: float) -> str:
-    """Three significant digits, and no rounding up into a fourth."""
-    size = abs(value)
-    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import NONE, Grid, Page, milliseconds, percent, shown
+from bench.report.figures import Grid, Page, percent, shown
 from bench.report.wording import labels
+from bench.units import NONE, milliseconds
 
 BARS = "▁▂▃▄▅▆▇█"
 STEP = "│"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import NONE, Grid, Picture, milliseconds
+from bench.report.figures import Grid, Picture
+from bench.units import NONE, milliseconds
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 LETTERS = 48

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.report.figures import milliseconds, shown
+from bench.report.figures import shown
+from bench.units import milliseconds
 
 
 def render(document: Mapping[str, Any]) -> str:

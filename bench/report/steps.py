@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import NONE, Grid, interval, milliseconds, shown
+from bench.report.figures import Grid, interval, shown
+from bench.units import NONE, milliseconds
 
 BESIDE: Mapping[str, str] = {
     "think": "we thought",
@@ -18,9 +19,10 @@ BESIDE: Mapping[str, str] = {
 
 
 def step_grids(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[Grid]:
-    """One table for each cell that asks more than one kind of thing."""
+    """One table for each cell that asks several things, or one thing that is no plain call."""
     for cell in cells:
-        if len(cell["steps"]) > 1:
+        told = {name for step in cell["steps"] for name in step["segments"]}
+        if len(cell["steps"]) > 1 or told & BESIDE.keys():
             rows = [_row(step) for step in cell["steps"]]
             head = ("step", "p50", "95 % interval", "calls", "requests", "beside it")
             yield Grid(f"Each step, {names[cell['cell']]}", head, rows, _notes(cell["wire"]))

@@ -9,8 +9,9 @@ import msgspec
 
 from bench.model import Message
 from bench.report.explain import explain
-from bench.report.figures import harmless, milliseconds, shown
+from bench.report.figures import harmless, shown
 from bench.tracefile import Traced
+from bench.units import milliseconds
 
 ARROWS = {"out": "->", "in": "<-"}
 CUT_LETTERS = 160

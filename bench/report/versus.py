@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.report.figures import NONE, Grid, Page, milliseconds, percent, shown
+from bench.report.figures import Grid, Page, percent, percents, shown
 from bench.report.wording import comparison_grids, labels
+from bench.units import NONE, milliseconds
 
 WORTH_SAYING = ("slower", "faster")
 
@@ -63,7 +64,7 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> Grid:
             milliseconds(each["base_ns"]),
             milliseconds(each["head_ns"]),
             percent(each["ratio"]),
-            _interval(each),
+            percents(each["low"], each["high"]),
             each["verdict"],
             _seen(each["would_have_seen_percent"]),
         )
@@ -79,19 +80,14 @@ def _findings(document: Mapping[str, Any]) -> Iterator[str]:
     names = labels(list(dict.fromkeys(each["head"] for each in rows)))
     for each in rows:
         if each["verdict"] in WORTH_SAYING:
+            between = percents(each["low"], each["high"])
             yield (
                 f"{names[each['head']]}: {each['segment']} {each['quantile']} is "
-                f"{each['verdict']}, {percent(each['ratio'])} ({_interval(each)})"
+                f"{each['verdict']}, {percent(each['ratio'])} ({between})"
             )
     factors = document["factors"]
     if len(factors) == 1:
         yield f"one factor differs, and the change is its own: {factors[0]}"
-
-
-def _interval(each: Mapping[str, Any]) -> str:
-    if each["low"] is None or each["high"] is None:
-        return NONE
-    return f"{percent(each['low'])} to {percent(each['high'])}"
 
 
 def _seen(value_percent: float | None) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 from bench.report.bars import ledger_grids
 from bench.report.clients import client_grids
-from bench.report.figures import NONE, Grid, Page, interval, milliseconds, percent, shown
+from bench.report.figures import Grid, Page, interval, percent, percents, shown
 from bench.report.spreads import spread_grids
 from bench.report.steps import step_grids
+from bench.units import NONE, milliseconds
 
 SETUP_ROWS = (
     "first_reply",
@@ -29,6 +30,8 @@ SETUP_ROWS = (
 BESIDE_ROWS = ("boot", "first_call", "first_result", "teardown")
 CELLS_ABREAST = 4
 SHOWN_PAGES = 8
+SHOWS = 0.05  # of a sum, from which on a reader would ask
+PARTS = SETUP_ROWS[:-1]
 
 
 def page(document: Mapping[str, Any]) -> Page:
@@ -123,7 +126,20 @@ def _setup_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
     head = ("", *(names[cell["cell"]] for cell in cells))
     paged = [line for cell in cells if (line := _paged(cell, names))]
     title = "Setup, once a connection (medians over launches)"
-    return Grid(title, head, rows, [*_given_up(cells, names), *paged])
+    notes = [*_given_up(cells, names), *_apart(cells), *paged]
+    return Grid(title, head, rows, notes)
+
+
+def _apart(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Medians of parts need not sum to the median of the whole; said where it shows."""
+    for cell in cells:
+        found = cell["segments"]
+        parts = [found[name]["p50_ns"] for name in PARTS if name in found]
+        if "setup" not in found or None in (*parts, found["setup"]["p50_ns"]):
+            continue
+        if abs(sum(parts) / found["setup"]["p50_ns"] - 1) > SHOWS:
+            return ["= is a median too: launches differ, so the parts need not sum to it"]
+    return []
 
 
 def _paged(cell: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
@@ -144,14 +160,20 @@ def _call_grid(cells: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> 
     rows = [(names[cell["cell"]], *_call_row(cell)) for cell in cells]
     head = ("", "p50", "95 % interval", "p90", "p99", "max", "calls", "form", "version")
     needy = [wants for cell in cells if (wants := _wants(cell))]
-    notes = [f"p99 takes {max(needy)} calls in a cell; try: more --calls"] if needy else []
+    notes = (
+        [f"p99 takes {max(needy)} calls in a cell; try: more --calls, or --launches"]
+        if needy
+        else []
+    )
     return Grid("Call, once it is set up", head, rows, notes)
 
 
 def _call_row(cell: Mapping[str, Any]) -> tuple[str, ...]:
     found = cell["segments"].get("call", {})
     ok = cell["outcomes"]["ok"]
-    counted = f"{ok:,}" if ok == cell["calls"] else f"{ok:,} ok of {cell['calls']:,}"
+    ended = cell["outcomes"].get("cancelled", 0)
+    asked = f"{cell['calls']:,}" + (f", {ended:,} cancelled" if ended else "")
+    counted = f"{ok:,}" if ok == cell["calls"] else f"{ok:,} ok of {asked}"
     return (
         milliseconds(found.get("p50_ns")),
         interval(found.get("low_ns"), found.get("high_ns")),
@@ -183,7 +205,7 @@ def comparison_grids(
                 places[each["where"]],
                 each["segment"],
                 NONE if each["ratio"] is None else percent(each["ratio"]),
-                _ratios(each["low"], each["high"]),
+                percents(each["low"], each["high"]),
                 each["verdict"],
                 ", ".join(each["also_differs"]) or NONE,
             )
@@ -204,10 +226,6 @@ def _too_few(group: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"too few launches ({rounds}) for a verdict on so many figures; try: --launches {wanted}"
     ]
-
-
-def _ratios(low: float | None, high: float | None) -> str:
-    return NONE if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
 def _median(cell: Mapping[str, Any], name: str) -> str:

@@ -47,7 +47,7 @@ def over_sockets(responses: Sequence[Response]) -> tuple[list[Reply], Recorder]:
 
     async def main() -> tuple[list[Reply], Recorder]:
         recorder = recording()
-        async with _listening(responses) as url:
+        async with listening(responses) as url:
             wire = await http.open(Endpoint(url=url, limit_bytes=MESSAGE_BYTES), recorder)
             replies = [
                 await wire.exchange(asked(place + 1), limit_s=LIMIT_S)
@@ -118,21 +118,25 @@ async def _write(fd: int, written: Sequence[bytes]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _listening(responses: Sequence[Response]) -> AsyncIterator[str]:
-    tasks: set[asyncio.Task[None]] = set()
+async def listening(responses: Sequence[Response]) -> AsyncIterator[str]:
+    """The address where calls are answered so, until the end of the block."""
     loop = asyncio.get_running_loop()
-    with socket.create_server(("127.0.0.1", 0)) as door:
+    with contextlib.ExitStack() as opened:
+        door = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
         door.setblocking(False)
+        tasks: list[asyncio.Task[None]] = []
 
-        async def serve() -> None:
-            while True:
-                peer, _ = await loop.sock_accept(door)
-                tasks.add(loop.create_task(_connection(peer, responses)))
+        def accept() -> None:
+            """Hold each peer from its first moment: a task that is ended unstarted closes none."""
+            with contextlib.suppress(BlockingIOError):
+                peer = opened.enter_context(door.accept()[0])
+                tasks.append(loop.create_task(_connection(peer, responses)))
 
-        tasks.add(loop.create_task(serve()))
+        loop.add_reader(door, accept)
         try:
             yield f"http://127.0.0.1:{door.getsockname()[1]}/mcp"
         finally:
+            loop.remove_reader(door)
             for task in tasks:
                 task.cancel()
             for found in await asyncio.gather(*tasks, return_exceptions=True):

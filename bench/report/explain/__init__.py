@@ -203,10 +203,16 @@ def _of_the_server(turns: Sequence[Turned], _: Mapping[str, Any]) -> Iterator[st
             yield f"The server asked the client for {_asked(turn)} {how}."
 
 
+def _not_called(_: Sequence[Turned], facts: Mapping[str, Any]) -> Iterator[str]:
+    if "not_called" in facts:
+        yield f"No tool was called: {shown(facts['not_called'])}"
+
+
 LOOKS: Mapping[str, Callable[[Sequence[Turned], Mapping[str, Any]], Iterator[str]]] = {
     "count": _counted,
     "settled": settling.sentences,
     "last": _last_step,
+    "not called": _not_called,
     "error": _errors,
     "missing": _missing,
     "too much": _too_much,

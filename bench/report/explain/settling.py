@@ -8,7 +8,8 @@ from typing import Any
 
 from bench.report.explain import exchange
 from bench.report.explain.exchange import Turned
-from bench.report.figures import milliseconds, shown
+from bench.report.figures import shown
+from bench.units import milliseconds
 
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 META_VERSION = "io.modelcontextprotocol/protocolVersion"

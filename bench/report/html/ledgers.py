@@ -7,8 +7,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from bench.report.bars import sentence
-from bench.report.figures import milliseconds
 from bench.spread import WIDE
+from bench.units import milliseconds
 
 
 class Part(NamedTuple):

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.model import Message
-from bench.report.figures import harmless, milliseconds, shown
+from bench.report.figures import harmless, shown
 from bench.sessions import Session
+from bench.units import milliseconds
 from bench.waits import Shortened
 
 BODY_LETTERS = 600

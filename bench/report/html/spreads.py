@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from bench.report.figures import milliseconds
 from bench.report.html.axis import Axis, round_values
 from bench.report.spreads import beyond
+from bench.units import milliseconds
 
 
 class Tick(NamedTuple):

@@ -27,6 +27,13 @@ def desk() -> MCPServer:
     """The server with its tools, resources, prompts and completion."""
     server = MCPServer("desk", version="1", log_level="ERROR")
     note = ["nothing yet"]
+    add_tools(server, note)
+    add_texts(server, note)
+    return server
+
+
+def add_tools(server: MCPServer, note: list[str]) -> None:
+    """What can be called."""
 
     @server.tool(structured_output=False)
     async def null() -> str:
@@ -59,6 +66,10 @@ def desk() -> MCPServer:
         await anyio.sleep(seconds)
         return "waited"
 
+
+def add_texts(server: MCPServer, note: list[str]) -> None:
+    """What can be read, prompted and completed."""
+
     @server.resource(NOTE)
     async def read_note() -> str:
         """The note."""
@@ -81,8 +92,6 @@ def desk() -> MCPServer:
         """What a tone may be."""
         tones = ("firm", "formal", "friendly")
         return Completion(values=[tone for tone in tones if tone.startswith(argument.value)])
-
-    return server
 
 
 def main() -> None:
