@@ -272,14 +272,13 @@ class Launched:
                 self._writer.flush(self._recorder)
 
     def _environment(self) -> Environment:
-        options = self._server.http.options if self._server.http is not None else {}
         variant = self._cell.variant
         return Environment(
             words=self._job.words.get(self._server.name, {}),
             variables={} if self._spans is None else self._spans.environment,
             probe=self._side_files if variant.get("probe") == "on" else None,
             cpus=self._job.placement.server,
-            options=[word for value in variant.values() for word in options.get(value, ())],
+            options=self._server.arguments(self._cell.transport, variant),
             limit_s=self._job.limits.setup_s,
         )
 

@@ -60,7 +60,9 @@ class HttpRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Server(msgspec.Struct, frozen=True):
     """The program under test and how to start it, per transport.
 
-    `folder` is its recipe's, in which it starts unless `cwd` names another.
+    `folder` is its recipe's, in which it starts unless `cwd` names another. `options`: the extra
+    arguments for an axis that has numbers, with the axis as a word to fill in
+    (`catalogue = ["--tools", "{catalogue}"]`).
     """
 
     name: str
@@ -71,6 +73,7 @@ class Server(msgspec.Struct, frozen=True):
     null_tool: str | None = None
     needs: Needs = Needs()
     env: Mapping[str, str] = {}
+    options: Mapping[str, tuple[str, ...]] = {}
     headers: Headers = ()
     folder: str | None = None
     cwd: str | None = None
@@ -80,6 +83,17 @@ class Server(msgspec.Struct, frozen=True):
         """The transports this server has a recipe for."""
         has = {"stdio": bool(self.stdio), "http": self.http is not None}
         return tuple(name for name in TRANSPORTS if has[name])
+
+    def arguments(self, transport: Transport, variant: Mapping[str, str]) -> tuple[str, ...]:
+        """The extra arguments that the values of a variant take."""
+        named = self.http.options if transport == "http" and self.http is not None else {}
+        of_values = [word for value in variant.values() for word in named.get(value, ())]
+        of_axes = [
+            word.replace(f"{{{axis}}}", value)
+            for axis, value in variant.items()
+            for word in self.options.get(axis, ())
+        ]
+        return (*of_values, *of_axes)
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -132,6 +132,12 @@ def _add_axes(verb: argparse.ArgumentParser) -> None:
         help="reuse (a launch makes all its calls), one-per-call (a start for each call)",
     )
     verb.add_argument(
+        "--catalogue",
+        type=commas,
+        default=(),
+        help="so many tools listed, e.g. 1,10,100 (servers with an option for it)",
+    )
+    verb.add_argument(
         "--client",
         type=commas,
         default=(),

@@ -18,6 +18,8 @@ def cells(
 
     A variant counts only where it means something: `response` does not multiply stdio cells.
     """
+    for server in servers:
+        _check_numbered(scenario, server)
     found = tuple(
         _cell(scenario, server, transport, era, variant, protocol)
         for server in servers
@@ -33,6 +35,16 @@ def cells(
             f"{_no_url(scenario, servers)}"
         )
     return found
+
+
+def _check_numbered(scenario: Scenario, server: Server) -> None:
+    """An axis of numbers needs an option of the server's."""
+    for axis in scenario.variants:
+        if not VARIANTS[axis].values and axis not in server.options:
+            raise UsageError(
+                f"{server.name} has no option for {axis}; its recipe would say: options = "
+                f'{{{axis} = ["--…", "{{{axis}}}"]}}'
+            )
 
 
 def turns(cells: Sequence[Cell], *, launches: Mapping[str, int], seed: int) -> tuple[Turn, ...]:

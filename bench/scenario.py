@@ -46,6 +46,7 @@ class ScenarioFile(msgspec.Struct, frozen=True):
     ack: tuple[str, ...] = ()
     policy: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
+    catalogue: tuple[int, ...] = ()
     capabilities: Mapping[str, Any] = {}
     honour_cache: bool = False
     answer: tuple[Scripted, ...] = ()
@@ -62,6 +63,7 @@ class RecipeFile(msgspec.Struct, frozen=True):
     null_tool: str | None = None
     needs: Needs = Needs()
     env: Mapping[str, str] = {}
+    options: Mapping[str, tuple[str, ...]] = {}
     cwd: str | None = None
 
 
@@ -107,7 +109,7 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
     for number, step in enumerate(read.call, 1):
         _check_step(step, read.era, f"{file}: call {number}")
     _check_script(read, file)
-    asked = {key: values for key in VARIANTS if (values := getattr(read, key))}
+    asked = {key: tuple(map(str, values)) for key in VARIANTS if (values := getattr(read, key))}
     for key, values in asked.items():
         check_variant(key, values, where=file)
     return Scenario(
@@ -142,6 +144,7 @@ def read_recipe(text: str, *, name: str, file: str, folder: str) -> Server:
         null_tool=read.null_tool,
         needs=read.needs,
         env=read.env,
+        options=read.options,
         cwd=read.cwd,
         folder=folder,
     )
@@ -150,8 +153,9 @@ def read_recipe(text: str, *, name: str, file: str, folder: str) -> Server:
 def check_variant(key: str, values: tuple[str, ...], *, where: str) -> None:
     """Raise UsageError where a value is none that the axis knows."""
     for value in values:
-        if value not in VARIANTS[key].values:
-            raise UsageError(f'{where}: {key} "{value}"{nearest(value, VARIANTS[key].values)}')
+        if not VARIANTS[key].has(value):
+            hint = nearest(value, VARIANTS[key].values) or "; try: a whole number, 1 or more"
+            raise UsageError(f'{where}: {key} "{value}"{hint}')
 
 
 def _read(text: str, shape: type[T], file: str) -> T:

@@ -50,7 +50,12 @@ def labels(cell: Seen) -> dict[str, str]:
     kept = any(fact.get("session") for fact in facts)
     stateless = version(cell) and era_of_version(str(version(cell))) == "stateless"
     piped = forms == ["line"]
+    listed = sorted({fact.get("tools", 0) for fact in facts})
+    numbered = (
+        {"catalogue": "+".join(map(str, listed))} if "catalogue" in cell.asked["variant"] else {}
+    )
     return {
+        **numbered,
         "session": "none" if stateless or not (kept or piped) else "kept",
         "response": "+".join(forms) or "none",
         "connection": _connection(cell),

@@ -37,7 +37,8 @@ class Live(NamedTuple):
 
 async def start_piped(server: Server, environment: Environment, recorder: Recorder) -> Live:
     """A child that speaks over its standard input and output."""
-    process = Process(server, server.stdio, environment, recorder, piped=True)
+    command = (*server.stdio, *environment.options)
+    process = Process(server, command, environment, recorder, piped=True)
     endpoint = Endpoint(read_fd=process.stdout_fd, write_fd=process.stdin_fd)
     return Live(endpoint, process)
 

@@ -175,8 +175,8 @@ class Session:
 
     def cheapest(self) -> tuple[str, Ready]:
         """The name and the bytes of the cheapest request: the null tool, else the era's own."""
-        null = self._server.null_tool
-        step = Step(method=self.era.cheapest) if null is None else Step(tool=null)
+        null = self._server.null_tool or ""
+        step = Step(tool=null) if null in self._listed else Step(method=self.era.cheapest)
         return step.label, self.request(step)
 
     async def call(self, ready: Ready) -> Reply:

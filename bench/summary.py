@@ -31,7 +31,7 @@ from bench.store import Run
 COMPARED = ("setup", "first_call", "call")
 SPREAD = ("setup", "call", "work")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe")
+SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe", "catalogue")
 # What a client asks before its first call is its own choice: the way to a first result is not.
 # Where each call has a start of its own there is nothing for a dearer setup to pay off.
 COMPARED_ALONG = {"client": ("first_result", "call"), "policy": ("first_result", "call")}

@@ -12,13 +12,20 @@ from bench.model import ERAS, TRANSPORTS, EraName, Transport
 class Axis(msgspec.Struct, frozen=True):
     """A variant that can be asked for: its values, and the cells it means something in.
 
-    `eras_of` narrows the eras of single values.
+    No values: any whole number from 1 on, for servers whose recipe has an option for it. `eras_of`
+    narrows the eras of single values.
     """
 
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
     transports: tuple[Transport, ...] = TRANSPORTS
     eras: tuple[EraName, ...] = ERAS
     eras_of: Mapping[str, tuple[EraName, ...]] = {}
+
+    def has(self, value: str) -> bool:
+        """Whether it is a value of this axis."""
+        if self.values:
+            return value in self.values
+        return value.isascii() and value.isdigit() and not value.startswith("0")
 
 
 VARIANTS: Mapping[str, Axis] = {
@@ -30,4 +37,5 @@ VARIANTS: Mapping[str, Axis] = {
     "opening": Axis(values=("known", "direct", "find"), eras_of={"direct": ("stateless",)}),
     "policy": Axis(values=("reuse", "one-per-call")),
     "probe": Axis(values=("on", "off")),
+    "catalogue": Axis(),
 }

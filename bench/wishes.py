@@ -11,7 +11,7 @@ from bench.errors import UsageError
 from bench.model import Limits, Server
 from bench.prepare import Wish
 
-VARIED = ("session", "response", "connection", "ack", "client", "opening", "policy")
+VARIED = ("session", "response", "connection", "ack", "client", "opening", "policy", "catalogue")
 
 
 def wish(options: argparse.Namespace) -> Wish:

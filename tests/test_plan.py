@@ -46,6 +46,27 @@ def test_a_variant_multiplies_only_the_cells_it_means_something_in() -> None:
     assert dict(cells(varied, [BOTH])[2].variant) == {"response": "json", "session": "kept"}
 
 
+def test_an_axis_of_numbers_gives_a_server_its_option_on_each_transport() -> None:
+    varied = Scenario(name="ask", call=ASK.call, variants={"catalogue": ("1", "100")})
+    server = Server(
+        name="both",
+        stdio=("serve",),
+        http=HttpRecipe(url=HTTP.url, command=HTTP.command, options={"json": ("--json",)}),
+        options={"catalogue": ("--tools", "{catalogue}")},
+    )
+    found = cells(varied, [server])
+    assert [cell.name.rpartition("/")[2] for cell in found] == ["catalogue=1", "catalogue=100"] * 4
+    variant = {**found[1].variant, "response": "json"}
+    assert server.arguments("stdio", variant) == ("--tools", "100")
+    assert server.arguments("http", variant) == ("--json", "--tools", "100")
+
+
+def test_a_server_without_that_option_is_not_measured_as_if_it_had_it() -> None:
+    varied = Scenario(name="ask", call=ASK.call, variants={"catalogue": ("1",)})
+    with pytest.raises(UsageError, match="both has no option for catalogue"):
+        cells(varied, [BOTH])
+
+
 def test_nothing_to_measure_is_an_error_that_says_what_there_is() -> None:
     asked = Scenario(name="ask", call=ASK.call, era=("stateless",))
     with pytest.raises(UsageError, match="piped has transport stdio with era stateful"):

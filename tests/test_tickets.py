@@ -19,7 +19,7 @@ from bench.prepare import words_of
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.session import Session, launch
-from tests.outside import conversing
+from tests.outside import QUICK, Program, conversing
 from tests.talking import said
 
 DESKS = tuple(catalog.scenario("sdks").servers)
@@ -34,6 +34,7 @@ QUESTIONS: tuple[Mapping[str, Any], ...] = (
     {"query": "?!", "status": "any"},
     {"query": "no such word"},
 )
+LETTERS = 1_000
 UNKNOWN = {"query": "refund", "status": "opne"}
 
 
@@ -43,6 +44,7 @@ class Desk(NamedTuple):
     tools: Mapping[str, Mapping[str, Any]]
     answers: tuple[str, ...]
     null: str
+    log: str
     refused: Reply
 
 
@@ -82,7 +84,9 @@ async def _asked(name: str, era: EraName) -> Desk:
         listed = {tool["name"]: tool for tool in page["tools"]}
         answers = [said(await _call(session, "search_tickets", each)) for each in QUESTIONS]
         null = said(await _call(session, "null", {}))
-        return Desk(listed, tuple(answers), null, await _call(session, "search_tickets", UNKNOWN))
+        log = said(await _call(session, "read_log", {"letters": LETTERS}))
+        refused = await _call(session, "search_tickets", UNKNOWN)
+        return Desk(listed, tuple(answers), null, log, refused)
 
 
 async def _call(session: Session, tool: str, arguments: Mapping[str, Any]) -> Reply:
@@ -102,6 +106,7 @@ def test_every_sdk_gives_the_same_text_as_the_database_itself(
     for name, desk in desks.items():
         assert desk.answers == expected, name
         assert desk.null == "", name
+        assert (len(desk.log), desk.log) == (LETTERS, desks["tickets-python stateful"].log), name
 
 
 def test_every_sdk_offers_the_same_tools(desks: Mapping[str, Desk]) -> None:
@@ -117,7 +122,22 @@ def test_every_sdk_offers_the_same_tools(desks: Mapping[str, Desk]) -> None:
                 {},
                 [],
             ),
+            "read_log": (
+                "Read the log that came with a ticket, up to so many letters.",
+                {"letters": "integer"},
+                ["letters"],
+            ),
         }, name
+
+
+@pytest.mark.parametrize("name", DESKS)
+def test_every_desk_lists_as_many_tools_as_it_is_asked_for(program: Program, name: str) -> None:
+    asked = ("--tool", "search_tickets", "--args", '{"query": "refund"}', "--catalogue", "1,3,40")
+    said = program("run", name, *QUICK, "--transport", "stdio", *asked, "--json")
+    cells = said.document["cells"]
+    assert [cell["wire"]["tools"] for cell in cells] == [1, 3, 40], said.err
+    assert [cell["variant"]["catalogue"] for cell in cells] == ["1", "3", "40"]
+    assert [cell["outcomes"]["ok"] for cell in cells] == [6] * 3
 
 
 def test_a_status_that_no_ticket_has_is_a_tool_error_that_names_those_known(

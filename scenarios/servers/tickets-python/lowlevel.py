@@ -1,7 +1,7 @@
 """A ticket desk on the low-level server of the Python SDK 2: no models, no validation of ours."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -14,25 +14,30 @@ from mcp.server.stdio import stdio_server
 import flags
 import tickets
 
-INPUTS: Mapping[str, Mapping[str, Any]] = {
-    "search_tickets": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string"},
-            "status": {"type": "string", "default": "open"},
-            "limit": {"type": "integer", "default": 10},
-        },
-        "required": ["query"],
+SEARCH: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string"},
+        "status": {"type": "string", "default": "open"},
+        "limit": {"type": "integer", "default": 10},
     },
-    "null": {"type": "object", "properties": {}},
+    "required": ["query"],
 }
-ABOUT = {"search_tickets": flags.SEARCH_TICKETS, "null": flags.NULL}
+INPUTS: Mapping[str, Mapping[str, Any]] = {
+    "null": {"type": "object", "properties": {}},
+    "read_log": {
+        "type": "object",
+        "properties": {"letters": {"type": "integer"}},
+        "required": ["letters"],
+    },
+}
+ABOUT = {"null": flags.NULL, "read_log": flags.READ_LOG}
 
 
 def main() -> None:
     """Serve on the transport that the command line names."""
     asked = flags.read(__doc__)
-    server = desk(tickets.opened(asked.database))
+    server = desk(tickets.opened(asked.database), flags.names(asked.tools))
     if asked.http is None:
         anyio.run(piped, server)
     else:
@@ -46,32 +51,41 @@ async def piped(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def desk(database: sqlite3.Connection) -> Server[Any]:
-    """The server with its two tools.
+def desk(database: sqlite3.Connection, names: Sequence[str]) -> Server[Any]:
+    """The server with these tools.
 
     `get_tool_input_schema` spares it a hidden tools/list in every call of the stateless era over
     HTTP; the high-level servers have it too.
     """
+
+    inputs = {name: INPUTS.get(name, SEARCH) for name in names}
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult(
             tools=[
-                types.Tool(name=name, description=ABOUT[name], input_schema=dict(schema))
-                for name, schema in INPUTS.items()
+                types.Tool(
+                    name=name,
+                    description=ABOUT.get(name, flags.SEARCH_TICKETS),
+                    input_schema=dict(schema),
+                )
+                for name, schema in inputs.items()
             ]
         )
 
     async def call_tool(
         _: ServerRequestContext[Any], asked: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        arguments = asked.arguments or {}
+        if asked.name not in inputs:
+            return told(f"Unknown tool: {asked.name}", is_error=True)
         if asked.name == "null":
             return told("")
-        if asked.name != "search_tickets":
-            return told(f"Unknown tool: {asked.name}", is_error=True)
         try:
-            return told(tickets.answer(database, **(asked.arguments or {})))
+            if asked.name == "read_log":
+                return told(flags.log(**arguments))
+            return told(tickets.answer(database, **arguments))
         except (tickets.UnknownStatus, TypeError) as error:
             return told(str(error), is_error=True)
 
@@ -80,7 +94,7 @@ def desk(database: sqlite3.Connection) -> Server[Any]:
         version="1",
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        get_tool_input_schema=INPUTS.get,
+        get_tool_input_schema=inputs.get,
     )
 
 

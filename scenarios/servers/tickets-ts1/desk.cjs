@@ -1,4 +1,4 @@
-// What the ticket desks in TypeScript share: their command line, the tickets, and the two tools.
+// What the ticket desks in TypeScript share: their command line, the tickets, and the tools.
 'use strict';
 
 const { pathToFileURL } = require('node:url');
@@ -11,6 +11,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     sse: { type: 'boolean', default: false },
     stateless: { type: 'boolean', default: false },
+    tools: { type: 'string', default: '3' },
   },
 });
 
@@ -53,10 +54,26 @@ function search(statement, query, status, limit) {
   return statement.all(match, status, status, Math.max(0, limit));
 }
 
-// Both tools on a high-level server of either SDK; `shape` makes an input schema of fields.
+const LINE = '2026-11-30T12:00:00Z INFO request 4711 served in 12 ms\n';
+
+// So many letters of a log.
+function log(letters) {
+  return LINE.repeat(Math.floor(letters / LINE.length) + 1).slice(0, letters);
+}
+
+// So many tools: the desk's own, then searches of other desks that are all alike.
+function names(tools) {
+  const own = ['search_tickets', 'null', 'read_log'];
+  const more = Array.from(
+    { length: Math.max(0, tools - own.length) },
+    (_, i) => `search_tickets_${String(own.length + 1 + i).padStart(4, '0')}`,
+  );
+  return [...own.slice(0, tools), ...more];
+}
+
+// The tools on a high-level server of either SDK; `shape` makes an input schema of fields.
 function register(server, statement, z, shape) {
-  server.registerTool(
-    'search_tickets',
+  const search_tickets = [
     {
       description: 'Find support tickets by words of their title and text, best match first.',
       inputSchema: shape({
@@ -66,15 +83,27 @@ function register(server, statement, z, shape) {
       }),
     },
     async ({ query, status, limit }) => told(JSON.stringify(search(statement, query, status, limit))),
-  );
-  server.registerTool(
-    'null',
-    {
-      description: 'Answer at once with an empty text: what a call costs when the tool does nothing.',
-      inputSchema: shape({}),
-    },
-    async () => told(''),
-  );
+  ];
+  const known = {
+    null: [
+      {
+        description:
+          'Answer at once with an empty text: what a call costs when the tool does nothing.',
+        inputSchema: shape({}),
+      },
+      async () => told(''),
+    ],
+    read_log: [
+      {
+        description: 'Read the log that came with a ticket, up to so many letters.',
+        inputSchema: shape({ letters: z.int() }),
+      },
+      async ({ letters }) => told(log(letters)),
+    ],
+  };
+  for (const name of names(Number(flags.tools))) {
+    server.registerTool(name, ...(known[name] ?? search_tickets));
+  }
   return server;
 }
 
