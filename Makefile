@@ -7,10 +7,10 @@ UPGRADE ?=
 COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --generate-hashes \
 	--python-version 3.11 --no-emit-index-url --no-header --no-annotate $(UPGRADE)
 FUZZ_S ?= 3600
-SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py)))
+SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py results/reference/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check servers lab browser fuzz lock
+.PHONY: help setup run check reference servers lab browser fuzz lock
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -66,6 +66,9 @@ check: setup servers lab browser ## The whole gate, as CI runs it
 		echo $(BIN)/mypy $$folder; MYPYPATH=$$folder $(BIN)/mypy $$folder || exit 1; \
 	done
 	$(BIN)/pytest
+
+reference: setup servers ## Measure what results/reference lacks, an hour for all of it; goes on where it stopped
+	$(BIN)/python results/reference/make.py
 
 fuzz: setup ## Made-up servers against every wire for an hour; another time: make fuzz FUZZ_S=600
 	$(BIN)/python -m tests.fuzz $(FUZZ_S)

@@ -165,6 +165,7 @@ def test_a_verdict_is_one_test_case_a_gated_metric_and_slower_fails(tmp_path: Pa
     assert "1.4 % would have been seen" in cases["setup p50"].find("skipped").text
     assert not len(cases["call p90"])
     assert not len(cases["work p50"])
+    assert cases["call p50"].get("time") == "0.001021000"
 
 
 def test_a_verdict_about_nothing_is_an_error_and_no_pass(tmp_path: Path) -> None:

@@ -370,6 +370,13 @@ def test_a_creep_is_drawn_as_a_slope(tmp_path: Path) -> None:
     plt.close("all")
 
 
+def test_one_run_alone_has_a_whole_number_on_its_axis(tmp_path: Path) -> None:
+    ax = bench.plots.history(_series(tmp_path / "h.jsonl", [MS]))
+    low, high = ax.get_xlim()
+    assert [tick for tick in ax.get_xticks() if low <= tick <= high] == [1.0]
+    plt.close("all")
+
+
 def test_a_segment_without_points_is_drawn_as_no_data(tmp_path: Path) -> None:
     ax = bench.plots.history(_series(tmp_path / "h.jsonl", [MS] * 8), segment="work")
     assert "no data" in [text.get_text() for text in ax.texts]

@@ -46,12 +46,14 @@ def _metrics(verdict: Mapping[str, Any]) -> Iterator[Case]:
         name = f"{metric['segment']} {metric['quantile']}"
         said = metric["verdict"]
         words = f"{said}: {_change(metric)}"
+        time_s = (metric["head_ns"] or 0) / NS_PER_SECOND
         if said == "slower":
-            yield Case(name, words, "failure", words)
+            yield Case(name, words, "failure", words, time_s)
         elif said == "cannot tell":
-            yield Case(name, words, "skipped", f"{words}, {_wanted(verdict, metric)}")
+            why = f"{words}, {_wanted(verdict, metric)}"
+            yield Case(name, words, "skipped", why, time_s)
         else:
-            yield Case(name, words)
+            yield Case(name, words, time_s=time_s)
     yield from map(_assertion, verdict.get("assertions", ()))
     if not verdict.get("valid", True):
         yield Case("calls", "", "failure", "calls failed, so this decides nothing")

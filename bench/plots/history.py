@@ -53,7 +53,7 @@ def _drawn(document: Mapping[str, Any], drawn: Axes, segment: str) -> Axes:
     for each, colour in zip(series, CELL_COLOURS, strict=False):
         _draw(drawn, each, colour, names[each["cell"]])
     drawn.set(xlabel="run, oldest to newest", ylabel=f"{segment} p50, ms")
-    drawn.xaxis.set_major_locator(MaxNLocator(integer=True))
+    drawn.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     drawn.margins(y=0.2)
     drawn.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
     plain(drawn)
