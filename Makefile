@@ -44,7 +44,7 @@ run: setup ## Measure the ticket server on every transport and era
 servers: setup ## Install every server that a recipe names, outside the source tree
 	$(BIN)/python -m bench.needs
 
-lab: setup # The SDKs that the probe is tested on, outside the source tree
+lab: setup # The SDKs that the probe is tested on and the oldest pandas, outside the source tree
 	$(BIN)/python -m tests.probe.lab
 
 browser: # What the HTML report is tested in
@@ -75,5 +75,7 @@ fuzz: setup ## Made-up servers against every wire for an hour; another time: mak
 
 lock: setup ## Resolve pyproject.toml and the recipes' needs into the lock files
 	$(COMPILE) --extra sdk --extra node --extra spans pyproject.toml -o requirements.txt
+	$(COMPILE) --extra sdk --extra notebooks pyproject.toml tests/probe/environments/oldest.in \
+		-o tests/probe/environments/oldest.txt
 	$(COMPILE) --all-extras -c requirements.txt pyproject.toml -o requirements-dev.txt
 	COMPILE='$(COMPILE)' $(BIN)/python scenarios/lock.py

@@ -1,14 +1,16 @@
-"""A run for notebooks: its tables as data frames, and its summary."""
+"""What notebooks look at: the tables of a run and the verdicts of a history, as data frames."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from bench import store, summary
+from bench import history, store, summary
+from bench.report import wording
 
 
 class LoadedRun:
@@ -45,9 +47,71 @@ class LoadedRun:
         """One row a message on the wire."""
         return _frame(self._run.message_table)
 
+    @property
+    def segments(self) -> pd.DataFrame:
+        """One row a cell and segment: what the cell is, how many readings, and their figures, ns.
+
+        A quantile that the readings do not carry is null, and `wants` is how many it takes.
+        """
+        rows = list(_segments(self.summary()["cells"]))
+        frame = pd.DataFrame(rows, columns=None if rows else [*WHO, "segment", *FIGURES])
+        return frame.astype(dict.fromkeys(FIGURES, pd.Int64Dtype()))
+
+    def medians_ms(self, *segments: str) -> pd.DataFrame:
+        """The medians in ms of these segments: one row a segment, one column a cell.
+
+        Those that a cell cannot have are null; no segments: all that any cell has.
+        """
+        found = self.segments
+        cells = {cell["cell"]: cell for cell in self.summary()["cells"]}
+        names = segments or tuple(dict.fromkeys(found["segment"] if len(found) else ()))
+        labels = wording.labels(list(cells))
+        return pd.DataFrame(
+            {
+                labels[name]: [_median_ms(cell["segments"].get(each)) for each in names]
+                for name, cell in cells.items()
+            },
+            index=pd.Index(names, name="p50, ms"),
+            dtype="Float64",
+        )
+
     def summary(self) -> dict[str, Any]:
         """The document of `mcp-latency report --format json`."""
         return summary.document(self._run)
+
+
+def verdicts(path: str | Path) -> pd.DataFrame:
+    """One row a series of a history: its verdict, and what changed since which run.
+
+    `kind` is `step`, `creep` or null; `ratio` is now to before. Raises BenchError where there is
+    no history.
+    """
+    series = history.check(Path(path))["series"]
+    rows = [{key: each[key] for key in JUDGED} | _since(each["since"]) for each in series]
+    return pd.DataFrame(rows, columns=[*JUDGED, "since_run", "since_commit"])
+
+
+def _since(point: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {f"since_{key}": None if point is None else point[key] for key in ("run", "commit")}
+
+
+JUDGED = ("cell", "segment", "quantile", "points", "verdict", "kind", "ratio")
+WHO = ("cell", "server", "transport", "era", "protocol_version", "work_source")
+FIGURES = (
+    *("n", "p50_ns", "low_ns", "high_ns", "p90_ns", "p99_ns"),
+    *("mean_ns", "min_ns", "max_ns", "wants"),
+)
+
+
+def _segments(cells: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for cell in cells:
+        who = {key: cell[key] for key in WHO} | cell["variant"]
+        for name, figures in cell["segments"].items():
+            yield who | {"segment": name} | {key: figures[key] for key in FIGURES}
+
+
+def _median_ms(figures: Mapping[str, Any] | None) -> float | None:
+    return None if figures is None or figures["p50_ns"] is None else figures["p50_ns"] / 1e6
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

@@ -48,7 +48,7 @@ SEEN: Mapping[str, tuple[str, str, str]] = {
     "sqlite/sqlite/stdio/stateful": (STATEFUL, "kept", "line"),
 }
 # What `test_real_servers.py` measures, or `test_tickets.py` asks.
-ELSEWHERE = {"everything", "tickets", "time"}
+ELSEWHERE = {"catalogue", "everything", "payload", "tickets", "time"}
 
 
 @pytest.fixture(scope="module")

@@ -120,7 +120,7 @@ def test_a_span_goes_before_a_header_and_both_are_kept(tmp_path: Path) -> None:
     cell = _cell(run)
     assert cell["work_source"] == "span"
     assert cell["segments"]["work"]["n"] == 1
-    assert any("4 ms by header and 5 ms by span" in each for each in cell["warnings"])
+    assert any("4.00 ms by header and 5.00 ms by span" in each for each in cell["warnings"])
 
 
 def test_the_probe_goes_before_both_and_a_wider_span_is_a_warning(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_the_probe_goes_before_both_and_a_wider_span_is_a_warning(tmp_path: Path
     assert cell["work_source"] == "probe"
     assert cell["segments"]["work"]["p50_ns"] == 4 * MS + 4
     (warning,) = [each for each in cell["warnings"] if "by probe" in each]
-    assert "4 ms by probe and 5 ms by span (medians of 9 calls)" in warning
+    assert "4.00 ms by probe and 5.00 ms by span (medians of 9 calls)" in warning
     assert "validation, middleware" in warning
 
 
@@ -140,7 +140,7 @@ def test_sources_that_differ_less_than_they_vary_are_no_warning(tmp_path: Path) 
 
 def test_a_header_sent_long_before_the_reply_is_doubted(tmp_path: Path) -> None:
     early, whole = [Told(10 * MS, b"handler;dur=.5", head=MS)], [Told(10 * MS, b"handler;dur=9")]
-    words = "9 ms before the reply"
+    words = "9.00 ms before the reply"
     for name, told, doubted in (("early", early, True), ("whole", whole, False)):
         cell = _cell(_run(tmp_path / name, told))
         assert any(words in each for each in cell["warnings"]) == doubted

@@ -19,7 +19,7 @@ from bench.prepare import words_of
 from bench.process import Environment
 from bench.recorder import Recorder
 from bench.session import Session, launch
-from tests.outside import QUICK, Program, conversing
+from tests.outside import Program, conversing
 from tests.talking import said
 
 DESKS = tuple(catalog.scenario("sdks").servers)
@@ -130,14 +130,40 @@ def test_every_sdk_offers_the_same_tools(desks: Mapping[str, Desk]) -> None:
         }, name
 
 
-@pytest.mark.parametrize("name", DESKS)
-def test_every_desk_lists_as_many_tools_as_it_is_asked_for(program: Program, name: str) -> None:
-    asked = ("--tool", "search_tickets", "--args", '{"query": "refund"}', "--catalogue", "1,3,40")
-    said = program("run", name, *QUICK, "--transport", "stdio", *asked, "--json")
+ONCE = (
+    "-r",
+    "1",
+    "-w",
+    "0",
+    "--pin",
+    "none",
+    "--transport",
+    "stdio",
+    "--era",
+    "stateful",
+    "--json",
+)
+
+
+def test_every_desk_lists_as_many_tools_as_it_is_asked_for(program: Program) -> None:
+    said = program("run", "catalogue", *ONCE, "-n", "2", "--catalogue", "1,3,40")
     cells = said.document["cells"]
-    assert [cell["wire"]["tools"] for cell in cells] == [1, 3, 40], said.err
-    assert [cell["variant"]["catalogue"] for cell in cells] == ["1", "3", "40"]
-    assert [cell["outcomes"]["ok"] for cell in cells] == [6] * 3
+    assert [cell["server"] for cell in cells] == [name for name in DESKS for _ in range(3)]
+    assert [cell["wire"]["tools"] for cell in cells] == [1, 3, 40] * len(DESKS), said.err
+    assert [cell["variant"]["catalogue"] for cell in cells] == ["1", "3", "40"] * len(DESKS)
+    assert [cell["outcomes"]["ok"] for cell in cells] == [2] * len(cells)
+
+
+def test_every_desk_answers_with_as_much_as_it_is_asked_for(program: Program) -> None:
+    said = program("run", "payload", *ONCE, "-n", "5")
+    messages = said.run.message_table.to_pylist()
+    for cell in said.document["cells"]:
+        assert [step["step"] for step in cell["steps"]] == [
+            *("100 B", "1 kB", "10 kB", "100 kB", "1 MB")
+        ], said.err
+        assert cell["outcomes"]["ok"] == 5
+        heaviest = max(row["bytes"] for row in messages if row["cell"] == cell["cell"])
+        assert 1_000_000 < heaviest < 1_100_000
 
 
 def test_a_status_that_no_ticket_has_is_a_tool_error_that_names_those_known(

@@ -1,4 +1,4 @@
-"""The other SDK versions, each in an environment of its own, built once outside the source tree.
+"""The other SDKs and the oldest pandas: environments built once, outside the source tree.
 
 `python -m tests.probe.lab` builds all of them; what stands is left alone until its lock changes.
 """
@@ -17,7 +17,7 @@ RECIPES = Path(__file__).parent / "environments"
 SERVERS = Path(__file__).parent / "servers"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 HOME = CACHE / "mcp-latency" / "probe-lab"
-PYTHONS = ("mcp1", "fastmcp4")
+PYTHONS = ("mcp1", "fastmcp4", "oldest")
 
 
 @cache
