@@ -10,7 +10,7 @@ FUZZ_S ?= 3600
 SCRIPTS = $(sort $(dir $(wildcard scenarios/*.py scenarios/servers/*/*.py docs/*.py results/reference/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check reference servers lab browser fuzz lock
+.PHONY: help setup run check reference notebooks servers lab browser fuzz lock
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -69,6 +69,9 @@ check: setup servers lab browser ## The whole gate, as CI runs it
 
 reference: setup servers ## Measure what results/reference lacks, an hour for all of it; goes on where it stopped
 	$(BIN)/python results/reference/make.py
+
+notebooks: setup ## Play the notebooks anew on the runs of results/reference
+	$(BIN)/python -m tests.notebooks
 
 fuzz: setup ## Made-up servers against every wire for an hour; another time: make fuzz FUZZ_S=600
 	$(BIN)/python -m tests.fuzz $(FUZZ_S)

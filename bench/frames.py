@@ -51,10 +51,11 @@ class LoadedRun:
     def segments(self) -> pd.DataFrame:
         """One row a cell and segment: what the cell is, how many readings, and their figures, ns.
 
+        Of a scenario of several steps each step has rows of its own; `step` is null for the whole.
         A quantile that the readings do not carry is null, and `wants` is how many it takes.
         """
         rows = list(_segments(self.summary()["cells"]))
-        frame = pd.DataFrame(rows, columns=None if rows else [*WHO, "segment", *FIGURES])
+        frame = pd.DataFrame(rows, columns=None if rows else [*WHO, "step", "segment", *FIGURES])
         return frame.astype(dict.fromkeys(FIGURES, pd.Int64Dtype()))
 
     def medians_ms(self, *segments: str) -> pd.DataFrame:
@@ -106,8 +107,12 @@ FIGURES = (
 def _segments(cells: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for cell in cells:
         who = {key: cell[key] for key in WHO} | cell["variant"]
-        for name, figures in cell["segments"].items():
-            yield who | {"segment": name} | {key: figures[key] for key in FIGURES}
+        steps = cell["steps"] if len(cell["steps"]) > 1 else []
+        parts = [(None, cell["segments"]), *((step["step"], step["segments"]) for step in steps)]
+        for step, found in parts:
+            for name, figures in found.items():
+                known = {key: figures[key] for key in FIGURES}
+                yield who | {"step": step, "segment": name} | known
 
 
 def _median_ms(figures: Mapping[str, Any] | None) -> float | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from bench import judging
-from bench.errors import USAGE
+from bench.errors import USAGE, nearest
 from bench.judging import add_call, added
 from bench.values import at_least_one, commas, count
 
@@ -35,11 +36,21 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
+    verbs: Mapping[str, argparse.ArgumentParser] = {}
+
     def error(self, message: str) -> NoReturn:
         """Wrong usage is exit code 64 (contract), not argparse's 2."""
         self.print_usage(sys.stderr)
-        print(f"{self.prog}: {message}", file=sys.stderr)
+        print(f"{self.prog}: {message}{self._meant(message)}", file=sys.stderr)
         sys.exit(USAGE)
+
+    def _meant(self, message: str) -> str:
+        """The option of the verb that an unknown one is closest to."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        verb = next((self.verbs[word] for word in sys.argv if word in self.verbs), None)
+        if unknown is None or verb is None:
+            return ""
+        return nearest(unknown[1], re.findall(r"--[a-z][a-z-]*", verb.format_help()))
 
 
 def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
@@ -53,6 +64,7 @@ def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
     known = words.add_subparsers(title="verbs", required=True, metavar="VERB")
     for name, add in VERBS.items():
         add(known).set_defaults(verb=verbs[name])
+    words.verbs = known.choices
     return words
 
 

@@ -102,6 +102,9 @@ def read_scenario(text: str, *, name: str, file: str) -> Scenario:
     read = _read(text, ScenarioFile, file)
     if not read.call:
         raise UsageError(f"{file}: no [[call]]: a scenario asks at least one thing")
+    for transport in read.transport:
+        if transport not in TRANSPORTS:
+            raise UsageError(f'{file}: transport "{transport}"{nearest(transport, TRANSPORTS)}')
     for key in ("launches", "calls"):
         if getattr(read, key) < 1:
             raise UsageError(f"{file}: {key} must be at least 1")

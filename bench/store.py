@@ -34,6 +34,7 @@ FREE_TEXT = (
     "unlisted",
     "failed_with",
 )  # facts that a server has worded
+MOST_NAMED = 5
 STREAMS = ("messages", "calls", "stamps", "spans")
 
 
@@ -226,7 +227,8 @@ def read(path: Path | str) -> Run:
     try:
         meta = json.loads((folder / RUN_FILE).read_text("utf-8"))
     except OSError as error:
-        raise BenchError(f"no run in {folder}: {RUN_FILE}: {error.strerror}") from error
+        there = f"no run in {folder}: {RUN_FILE}: {error.strerror}{_newest(folder)}"
+        raise BenchError(there) from error
     except ValueError as error:
         raise BenchError(f"{folder / RUN_FILE} cannot be read: {error}") from error
     if meta.get("format") != FORMAT:
@@ -235,6 +237,14 @@ def read(path: Path | str) -> Run:
         calls, *found = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
         return Run(folder, meta, tables.whole(calls), *found)
     return _read_streams(folder, meta)
+
+
+def _newest(missed: Path) -> str:
+    """The runs that do lie where the missed one was looked for, the newest first."""
+    places = dict.fromkeys((missed.parent, Path("results")))
+    runs = {file.parent for place in places for file in place.glob(f"*/{RUN_FILE}")}
+    newest = sorted(runs, key=lambda run: run.name, reverse=True)[:MOST_NAMED]
+    return f"; there are {', '.join(map(str, newest))}" if newest else ""
 
 
 def transcript(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -42,12 +42,13 @@ def trust() -> str:
     for path in sorted((TOP / "results" / "reference").glob("*.json")):
         rows = json.loads(path.read_text("utf-8"))["rows"]
         command = f"`python tests/perf/{path.stem}.py`"
-        told = map(_row, rows) if len(rows) <= MOST_ROWS else _summed(rows)
+        told = map(row, rows) if len(rows) <= MOST_ROWS else _summed(rows)
         lines += [f"| {words} | {command} |" for words in told]
     return "\n".join(lines)
 
 
-def _row(row: Mapping[str, Any]) -> str:
+def row(row: Mapping[str, Any]) -> str:
+    """What was measured, its value and its target, as cells of a table."""
     value = "not here" if row["value"] is None else f"{row['value']:.4g}"
     mark = "" if row["ok"] else " (missed)"
     return f"{row['name']} | {value}{mark} | {row['target']:g}"
@@ -79,9 +80,9 @@ def written(text: str) -> str:
     return text
 
 
-def commands() -> Iterator[str]:
-    """The lines of every shell block."""
-    for block in re.findall(r"```sh\n(.*?)```", README.read_text("utf-8"), re.S):
+def commands(page: Path = README) -> Iterator[str]:
+    """The lines of every shell block of a page."""
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.S):
         yield from (line for line in block.splitlines() if line.strip())
 
 

@@ -304,6 +304,22 @@ def test_a_number_of_calls_that_would_mean_nothing_is_refused(program: Program) 
     assert "makes one call a launch; try: --launches" in _words(program(*words), USAGE)
 
 
+def test_an_option_that_is_none_is_told_the_closest(program: Program) -> None:
+    said = program("run", "tickets", "--lanches", "3")
+    assert said.code == USAGE
+    assert '--lanches 3; did you mean "--launches"?' in said.err
+
+
+def test_a_run_that_is_not_there_is_told_those_that_are(program: Program) -> None:
+    for number in range(7):
+        folder = program.folder / "results" / f"2026120{number}T000000Z-tickets"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}", "utf-8")
+    said = program("report", "nope")
+    words = ", ".join(f"results/2026120{number}T000000Z-tickets" for number in (6, 5, 4, 3, 2))
+    assert said.err.strip().endswith(f"No such file or directory; there are {words}")
+
+
 def test_a_command_without_its_dashes_is_told_where_they_go(program: Program) -> None:
     assert "mcp-latency run -- COMMAND" in _words(program("run", "server.py"), USAGE)
     http = program("run", "--transport", "http", "--", *module("trivial"))

@@ -6,7 +6,9 @@ import ast
 import base64
 import json
 import subprocess
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.artist import Artist
 from matplotlib.text import Text
+from nbformat import NotebookNode
 
 from bench import store
 from tests import notebooks
@@ -59,12 +62,26 @@ def test_a_notebook_has_one_question_and_no_logic(name: str) -> None:
             assert not found, cell.source
 
 
+@pytest.fixture(scope="module")
+def playing() -> Iterator[Mapping[tuple[str, str], Future[NotebookNode]]]:
+    """Every notebook on the newest and on the oldest pandas, two kernels at a time."""
+    pythons = {"newest": sys.executable, "oldest": str(lab.python("oldest"))}
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield {
+            (name, pandas): pool.submit(
+                notebooks.played, notebooks.read(name, FEW.get(name)), python
+            )
+            for name in NAMES
+            for pandas, python in pythons.items()
+        }
+
+
 @pytest.mark.parametrize("pandas", ["newest", "oldest"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_plays_to_its_end_without_a_deprecation(name: str, pandas: str) -> None:
-    python = str(lab.python("oldest")) if pandas == "oldest" else None
-    book = notebooks.read(name, FEW.get(name))
-    notebooks.played(book, *([python] if python else []))
+def test_a_notebook_plays_to_its_end_without_a_deprecation(
+    playing: Mapping[tuple[str, str], Future[NotebookNode]], name: str, pandas: str
+) -> None:
+    assert playing[name, pandas].result().cells
 
 
 def test_the_oldest_pandas_is_the_one_that_is_promised() -> None:
