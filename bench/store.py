@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import redact, tables
+from bench import redact, tables, torn_ends
 from bench.errors import BenchError
 from bench.recorder import Recorder
 
@@ -250,7 +250,7 @@ def _newest(missed: Path) -> str:
 def transcript(path: Path) -> Iterator[Mapping[str, Any]]:
     """The kept messages of a run, with their bodies; a torn last line is left out."""
     file = path / TRANSCRIPT_FILE
-    lines, _ = _json_lines(file.read_bytes() if file.is_file() else b"")
+    lines, _ = torn_ends.json_lines(file.read_bytes() if file.is_file() else b"")
     yield from lines
 
 
@@ -258,11 +258,11 @@ def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
     torn = 0
     found: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in STREAMS}
     for stream in _streams(folder):
-        batches, broken = _batches(stream)
+        batches, broken = torn_ends.batches(stream)
         found[stream.name.partition("-")[0]] += batches
         torn += broken
     file = folder / LAUNCHES_FILE
-    lines, broken = _json_lines(file.read_bytes() if file.is_file() else b"")
+    lines, broken = torn_ends.json_lines(file.read_bytes() if file.is_file() else b"")
     calls, messages, stamps, spans = (
         pa.Table.from_batches(found[kind], schema)
         for kind, schema in (
@@ -284,21 +284,3 @@ def _read_streams(folder: Path, meta: Mapping[str, Any]) -> Run:
 
 def _streams(folder: Path) -> list[Path]:
     return [path for kind in STREAMS for path in sorted(folder.glob(f"{kind}-*.arrow"))]
-
-
-def _batches(path: Path) -> tuple[list[pa.RecordBatch], int]:
-    batches: list[pa.RecordBatch] = []
-    try:
-        with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
-            for batch in reader:
-                batches.append(batch)
-    except (pa.ArrowInvalid, OSError):
-        return batches, 1
-    return batches, 0
-
-
-def _json_lines(data: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Whole lines; a torn last one is counted, a torn one in the middle is an error."""
-    *whole, tail = data.split(b"\n")
-    lines = [json.loads(line) for line in whole]
-    return lines, int(bool(tail))

@@ -52,6 +52,7 @@ LAYERS = {
     "inside": 3,
     "spans": 3,
     "tables": 3,
+    "torn_ends": 0,
     "store": 4,
     "wire": 3,
     "server": 4,
