@@ -284,7 +284,10 @@ def said(text: str) -> str:
 
 
 def is_valid(cells: Sequence[Mapping[str, Any]], done: Blocks) -> bool:
-    """Whether the calls of both sides did what was asked; a failure that is quick is no success."""
+    """Whether the calls of both sides did what was asked; a failure that is quick is no success.
+
+    A side that could not be measured has failed, which the verdict says, and made no bad calls.
+    """
     failed = any(cell["failed_calls"] for cell in cells)
     unmeasured = done.lost and not done.metrics
     return done.failed is not None or not (failed or unmeasured)

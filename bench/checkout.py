@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.errors import BenchError
 
 SETUP_LIMIT_S = 1800.0
+GIT_LIMIT_S = 300.0
 
 
 @contextlib.contextmanager
@@ -74,10 +75,17 @@ def _git(*words: str, about: str | None = None) -> str:
     """
     try:
         done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=False, start_new_session=True
+            ["git", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+            timeout=GIT_LIMIT_S,
         )
     except OSError as error:
         raise BenchError(f"git cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"git {words[0]} took more than {GIT_LIMIT_S:.0f} s") from error
     if done.returncode and about is not None and "Needed a single revision" in done.stderr:
         raise BenchError(f'git knows no revision "{about}" here; try: git fetch')
     if done.returncode:

@@ -104,12 +104,12 @@ def _server(name: str, entry: Any, file: str) -> Server:
     args = entry.get("args", [])
     if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
         raise UsageError(f"{where}: args is no list of texts")
-    folder = entry.get("cwd")
+    cwd = entry.get("cwd")
     return Server(
         name=name,
         stdio=(command, *args),
         env=_texts(entry, "env", where),
-        folder=folder if isinstance(folder, str) else None,
+        cwd=cwd if isinstance(cwd, str) else None,
     )
 
 

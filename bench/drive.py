@@ -251,10 +251,12 @@ class Launched:
         index = next(self._index)
         reply = await session.call(out)
         probed = step.method == TOOL_CALL and not reply.rounds
-        asked = Asked(step.label, len(out.body), out.id, probed=probed)
+        asked = Asked(step.label, step.method, len(out.body), out.id, probed=probed)
         recorder.call(reply, index=index, phase=phase, asked=asked)
         for one in reply.rounds:
-            recorder.call(one, index=next(self._index), phase="round", asked=Asked(step.label))
+            recorder.call(
+                one, index=next(self._index), phase="round", asked=Asked(step.label, step.method)
+            )
         recorder.facts["response"] = session.response_form
         if reply.outcome not in EXPECTED:
             told = reply.why or jsonrpc.words_of(reply.body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,11 @@ class LoadedRun:
         )
 
     def summary(self) -> dict[str, Any]:
-        """The document of `mcp-latency report --format json`."""
+        """The document of `mcp-latency report --format json`, made once."""
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
         return summary.document(self._run)
 
 

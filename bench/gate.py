@@ -112,11 +112,8 @@ def verdict(metrics: Sequence[Metric]) -> Verdict:
 
 def log_ratios(base: Sample, head: Sample, q: float) -> NDArray[np.float64]:
     """log(head/base) of the q-quantile of each block that both sides have."""
-    ours, theirs = _quantiles(base, q), _quantiles(head, q)
-    both = sorted(ours.keys() & theirs.keys())
-    return np.array(
-        [math.log(theirs[b]) - math.log(ours[b]) for b in both if theirs[b] > 0 < ours[b]]
-    )
+    found = _log_ratios(base, head, q)
+    return np.array([found[block] for block in sorted(found)])
 
 
 def within(samples: Samples, blocks: Collection[int]) -> dict[str, Sample]:
@@ -136,10 +133,16 @@ def table(base: Samples, head: Samples, metrics: Sequence[Metric]) -> list[NDArr
     found = []
     for metric in metrics:
         sides = (base[metric.segment], head[metric.segment])
-        ours, theirs = (_quantiles(side, of_name[metric.quantile]) for side in sides)
-        found.append({b: math.log(theirs[b] / ours[b]) for b in ours if theirs.get(b, 0) > 0})
+        found.append(_log_ratios(*sides, of_name[metric.quantile]))
     both = sorted(set.intersection(*(set(each) for each in found))) if found else []
     return [np.array([each[b] for b in both]) for each in found]
+
+
+def _log_ratios(base: Sample, head: Sample, q: float) -> dict[int, float]:
+    """Block by block; a quantile of 0 ns has no ratio."""
+    ours, theirs = _quantiles(base, q), _quantiles(head, q)
+    both = ours.keys() & theirs.keys()
+    return {b: math.log(theirs[b]) - math.log(ours[b]) for b in both if theirs[b] > 0 < ours[b]}
 
 
 def document(metrics: Sequence[Metric], rule: Rule) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The nouns: what is measured, what was seen, and what is said of it; frozen, without I/O."""
+"""The nouns: what is asked of whom, and what came back; without I/O."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ ERAS: tuple[EraName, ...] = ("stateful", "stateless")
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 TOOL_CALL = "tools/call"
+OWN = "own"  # the scenario of a server that none was written for
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 

@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
     verbs: Mapping[str, argparse.ArgumentParser] = {}
 
     def error(self, message: str) -> NoReturn:
-        """Wrong usage is exit code 64 (contract), not argparse's 2."""
+        """Wrong usage is exit code 64, not argparse's 2: that is `cannot tell`."""
         self.print_usage(sys.stderr)
         print(f"{self.prog}: {message}{self._meant(message)}", file=sys.stderr)
         sys.exit(USAGE)

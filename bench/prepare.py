@@ -17,6 +17,7 @@ from bench.era import VERSIONS_OF, era_of_version
 from bench.errors import BenchError, UsageError, nearest
 from bench.model import (
     ERAS,
+    OWN,
     TRANSPORTS,
     Cell,
     EraName,
@@ -30,7 +31,6 @@ from bench.scenario import check_variant
 from bench.variants import VARIANTS
 
 QUICK = {"launches": 9, "calls": 20, "warmup": 2}
-OWN = "own"
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 PROBES: Mapping[str, tuple[str, ...]] = {
     "auto": ("on",),

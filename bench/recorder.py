@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from bench.model import Kind, Message, Phase, Reply, Turn
+from bench.model import TOOL_CALL, Kind, Message, Phase, Reply, Turn
 
 Clock: TypeAlias = Callable[[], int]
 CallRow: TypeAlias = tuple[Any, ...]
@@ -26,6 +26,7 @@ class Asked(msgspec.Struct, frozen=True):
     """What a call asked, as far as its row tells it; whether a probe can be expected to see it."""
 
     tool: str
+    method: str = TOOL_CALL
     request_bytes: int | None = None
     id: int | None = None
     probed: bool = True
@@ -169,7 +170,7 @@ class Recorder:
                     direction="in",
                     kind="response",
                     bytes=len(reply.body),
-                    method=f"tools/call {asked.tool}",
+                    method=asked.method,
                     http_status=reply.http_status,
                     body=_text(reply.body) or reply.why,
                 )

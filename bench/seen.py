@@ -44,7 +44,7 @@ def cell_of(run: Run, asked: Mapping[str, Any]) -> Seen:
 
 
 def labels(cell: Seen) -> dict[str, str]:
-    """The variant as the wire showed it (design: labels come from what was seen)."""
+    """The variant as the wire showed it."""
     facts = [detail["facts"] for detail in cell.details]
     forms = sorted({fact["response"] for fact in facts if fact.get("response")})
     kept = any(fact.get("session") for fact in facts)

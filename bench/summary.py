@@ -31,7 +31,6 @@ from bench.store import Run
 COMPARED = ("setup", "first_call", "call")
 SPREAD = ("setup", "call", "work")
 AXES = ("transport", "era")
-SEEN_VARIANTS = ("session", "response", "connection", "client", "opening", "probe", "catalogue")
 # What a client asks before its first call is its own choice: the way to a first result is not.
 # Where each call has a start of its own there is nothing for a dearer setup to pay off.
 COMPARED_ALONG = {"client": ("first_result", "call"), "policy": ("first_result", "call")}
@@ -141,7 +140,7 @@ def _who(run: Run, cell: Seen) -> dict[str, Any]:
         "era": era_of_version(version) if version else asked["era"],
         "protocol_version": version,
         **settled.facts(cell),
-        "variant": {**seen.labels(cell), **_unseen(asked["variant"])},
+        "variant": {**asked["variant"], **seen.labels(cell)},
         "placement": run.meta.get("placement", {"client": [], "server": []}),
     }
 
@@ -190,11 +189,6 @@ def _looked_at(cell: Seen, side: Side, wire: Mapping[str, Any]) -> Figures:
 def _work_source(cell: Seen, side: Side) -> str | None:
     """How the work is known: `probe`, `span`, `header`, or an `estimate` from the floor."""
     return (seen.work_source(cell) or "estimate") if "work" in side.samples else None
-
-
-def _unseen(variant: Mapping[str, str]) -> dict[str, str]:
-    """Variants that leave no trace on the wire, as they were asked for."""
-    return {key: value for key, value in variant.items() if key not in SEEN_VARIANTS}
 
 
 def _torn(run: Run) -> list[str]:

@@ -39,3 +39,4 @@ VARIANTS: Mapping[str, Axis] = {
     "probe": Axis(values=("on", "off")),
     "catalogue": Axis(),
 }
+OPTIONS = tuple(axis for axis in VARIANTS if axis != "probe")  # each an option of its own name

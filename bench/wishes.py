@@ -10,8 +10,7 @@ from bench import target as targets
 from bench.errors import UsageError
 from bench.model import Limits, Server
 from bench.prepare import Wish
-
-VARIED = ("session", "response", "connection", "ack", "client", "opening", "policy", "catalogue")
+from bench.variants import OPTIONS
 
 
 def wish(options: argparse.Namespace) -> Wish:
@@ -23,7 +22,7 @@ def wish(options: argparse.Namespace) -> Wish:
         target=target(options),
         transport=(transport,) if isinstance(transport, str) else transport,
         era=options.era,
-        variants={key: given[key] for key in VARIED if given.get(key)},
+        variants={key: given[key] for key in OPTIONS if given.get(key)},
         protocol=options.protocol,
         tool=options.tool,
         arguments=options.args,

@@ -165,7 +165,12 @@ async def _called(
     out = session.request(Step(tool=tool, arguments=arguments))
     reply = await session.call(out)
     assert reply.outcome == "ok", (reply.outcome, reply.why, reply.body)
-    recorder.call(reply, index=number, phase="steady", asked=Asked(tool, len(out.body), out.id))
+    recorder.call(
+        reply,
+        index=number,
+        phase="steady",
+        asked=Asked(tool, request_bytes=len(out.body), id=out.id),
+    )
     return reply
 
 

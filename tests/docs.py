@@ -14,8 +14,8 @@ from bench import segments
 from bench.model import TRANSPORTS, HttpRecipe, Needs, Scripted, Step
 from bench.scenario import RecipeFile, ScenarioFile
 from bench.variants import VARIANTS
-from tests import readme
-from tests.readme import TOP
+from tests import pages, readme
+from tests.pages import TOP
 
 FOLDER = TOP / "docs"
 REFERENCE = TOP / "results" / "reference"
@@ -105,13 +105,10 @@ def parts() -> Iterator[tuple[str, str]]:
 
 def written(text: str) -> str:
     """A page with every part made anew."""
-    for name, part in parts():
-        marked = f"<!-- {name} -->\n{part}\n<!-- /{name} -->"
-        text = re.sub(f"<!-- {name} -->.*?<!-- /{name} -->", lambda _: marked, text, flags=re.S)  # noqa: B023
-    return text
+    return pages.filled(text, dict(parts()))
 
 
-def pages() -> list[Path]:
+def all_pages() -> list[Path]:
     """Every page, by name."""
     return sorted(FOLDER.glob("*.md"))
 
@@ -123,7 +120,7 @@ def examples(page: str, language: str) -> list[str]:
 
 def main() -> None:
     """Write what comes from the program into every page."""
-    for page in pages():
+    for page in all_pages():
         page.write_text(written(page.read_text("utf-8")), "utf-8")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from bench.units import milliseconds
-from tests.readme import TOP
+from tests import pages
+from tests.pages import TOP
 
 REFERENCE = TOP / "results" / "reference"
 PAGE = REFERENCE / "README.md"
@@ -154,3 +155,86 @@ def _p50(row: Any) -> int | None:
 
 def _ms(value_ns: int | None) -> str:
     return NONE if value_ns is None else milliseconds(value_ns)
+
+
+def starts() -> str:
+    """How much of a stdio setup is the loading of the server's code."""
+    stdio: Mapping[str, str] = {"transport": "stdio", "era": "stateful"}
+    shares = {name: _share("sdks", "imports", "setup", server=name, **stdio) for name in DESKS}
+    low, high = min(shares.values()), max(shares.values())
+    mcp = [
+        sum(ns("sdks", part, server=name, **stdio) or 0 for part in ("initialize", "initialized"))
+        for name in DESKS
+    ]
+    shakes = f"{milliseconds(min(mcp))} to {milliseconds(max(mcp))}"
+    return (
+        f"**A slow start is not MCP.** Of a setup over stdio {low:.0%} to {high:.0%} is the "
+        f"loading of the server's code, on every SDK; the handshake itself takes {shakes}."
+    )
+
+
+def streams() -> str:
+    """What of stateful against stateless over HTTP is the event stream."""
+    http: Mapping[str, str] = {"server": "tickets-python", "transport": "http"}
+    sse = _known("sdks", "call", **http, era="stateful", response="sse", session="kept")
+    json = _known("sdks", "call", **http, era="stateful", response="json", session="kept")
+    stateless = _first("sdks", "call", **http, era="stateless", response="json")
+    assert stateless is not None
+    gain = f"{1 - stateless / sse:.0%}"
+    return (
+        f"**Stateless is {gain} faster over HTTP, and most of that is the event stream.** On the "
+        f"Python SDK a call takes {milliseconds(sse)} with a handshake (answered as SSE, its "
+        f"default) and {milliseconds(stateless)} without (answered as JSON). Answered as JSON, the "
+        f"one with a handshake takes {milliseconds(json)}."
+    )
+
+
+def tools() -> str:
+    """How much of a call is the tool, and how much the same tool costs on each SDK."""
+    stdio: Mapping[str, str] = {"transport": "stdio", "era": "stateful"}
+    calls = {name: _known("sdks", "call", server=name, **stdio) for name in DESKS}
+    least, most = min(calls, key=calls.__getitem__), max(calls, key=calls.__getitem__)
+    shares = [_share("sdks", "work", "call", server=name, **stdio) for name in DESKS]
+    ends = [f"{milliseconds(calls[name])} ({SDKS[name]})" for name in (least, most)]
+    return (
+        f"**More than half of a call can be the SDK.** The same search in the same database takes "
+        f"{' to '.join(ends)} over stdio; the tool's own function is {min(shares):.0%} to "
+        f"{max(shares):.0%} of that."
+    )
+
+
+def _share(run: str, part: str, whole: str, **cell: str) -> float:
+    return _known(run, part, **cell) / _known(run, whole, **cell)
+
+
+def _known(run: str, segment: str, step: str | None = None, **cell: str) -> int:
+    found = ns(run, segment, step, **cell)
+    assert found is not None, (run, segment, cell)
+    return found
+
+
+def sentences() -> list[str]:
+    """What is worth knowing before any table."""
+    return [starts(), streams(), tools()]
+
+
+def bullets() -> str:
+    """The same as a list."""
+    return "\n".join(f"- {each}" for each in sentences())
+
+
+def parts() -> dict[str, str]:
+    """What stands between each pair of marks."""
+    return {
+        "findings": bullets(),
+        "desks": desks(),
+        "servers": servers(),
+        "clients": clients(),
+        "payload": payload(),
+        "setup by tools": catalogue("setup"),
+        "call by tools": catalogue("call"),
+    }
+
+
+if __name__ == "__main__":
+    PAGE.write_text(pages.filled(PAGE.read_text("utf-8"), parts()), "utf-8")

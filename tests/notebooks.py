@@ -12,7 +12,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from tests.readme import TOP
+from tests.pages import TOP
 
 FOLDER = TOP / "notebooks"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))

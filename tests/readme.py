@@ -11,8 +11,9 @@ from typing import Any
 
 from bench import store, summary
 from bench.report import terminal
+from tests import findings, pages
+from tests.pages import TOP
 
-TOP = Path(__file__).parent.parent
 README = TOP / "README.md"
 REFERENCE = TOP / "results" / "reference" / "tickets"
 SHOWN_COLUMNS = 132
@@ -69,15 +70,17 @@ def _summed(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def parts() -> dict[str, str]:
     """What stands between each pair of marks."""
-    return {"map": module_map(), "report": report(), "trust": trust()}
+    return {
+        "findings": findings.bullets(),
+        "map": module_map(),
+        "report": report(),
+        "trust": trust(),
+    }
 
 
 def written(text: str) -> str:
     """The README with every part made anew."""
-    for name, part in parts().items():
-        marked = f"<!-- {name} -->\n{part}\n<!-- /{name} -->"
-        text = re.sub(f"<!-- {name} -->.*?<!-- /{name} -->", lambda _: marked, text, flags=re.S)  # noqa: B023
-    return text
+    return pages.filled(text, parts())
 
 
 def commands(page: Path = README) -> Iterator[str]:

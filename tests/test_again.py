@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench import store
 from bench.report import again
+from bench.variants import OPTIONS
 from tests.outside import Program, module
 from tests.test_narrow import REFERENCE
 
@@ -40,6 +41,13 @@ def test_a_run_made_again_by_its_own_command_is_the_same_run(program: Program) -
     ours, theirs = ({**each.run.meta, "host": {}} for each in (first, second))
     assert ours == theirs
     assert sys.executable in again_words
+
+
+def test_every_option_that_makes_cells_is_asked_for_again() -> None:
+    meta = store.read(REFERENCE).meta
+    for axis in OPTIONS:
+        varied = [{**cell, "variant": {**cell["variant"], axis: "x"}} for cell in meta["cells"]]
+        assert f" --{axis} x " in again.command({**meta, "cells": varied}), axis
 
 
 def test_what_a_run_never_keeps_is_named_where_it_is_needed() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from bench import ab, gate, store, whole
 from bench.ab import Question
+from bench.comparison import Sample
 from bench.drive import Job
 from bench.errors import INTERRUPTED, INVALID
 from bench.gate import Rule
@@ -204,3 +205,12 @@ def _ended_early(run: Run, *, cell: str, block: int) -> Run:
     place = table.schema.get_field_index("outcome")
     changed = table.set_column(place, "outcome", pa.array(outcomes))
     return dataclasses.replace(run, launch_table=changed)
+
+
+def test_a_quantile_of_no_time_has_no_ratio_and_stops_nothing() -> None:
+    blocks = np.arange(8)
+    base = {"setup": Sample(np.array([0, 5, 5, 5, 5, 5, 5, 5]), blocks)}
+    head = {"setup": Sample(np.array([5, 5, 5, 5, 5, 5, 5, 0]), blocks)}
+    metrics = gate.decide(base, head, Rule())
+    (ratios,) = gate.table(base, head, metrics)
+    assert list(ratios) == [0.0] * 6

@@ -58,6 +58,12 @@ def test_what_is_wrong_is_named_with_file_and_server(text: str, words: str) -> N
         read_config(text, file="c.json", variables={})
 
 
+def test_a_server_that_starts_elsewhere_is_still_the_users_own() -> None:
+    text = '{"mcpServers": {"a": {"command": "x", "cwd": "/srv/a"}}}'
+    (server,) = read_config(text, file="c.json", variables={})
+    assert (server.cwd, server.folder) == ("/srv/a", None)
+
+
 def test_the_nearest_name_is_offered() -> None:
     servers = read_config(TEXT, file="c.json", variables={"HOME": "/h", "KEY": "k"})
     with pytest.raises(UsageError, match=r'no server "file".*"files"'):

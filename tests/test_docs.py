@@ -15,16 +15,17 @@ import bench
 from bench.scenario import read_recipe, read_scenario
 from tests import docs, readme
 from tests.outside import listening
-from tests.readme import README, TOP
+from tests.pages import TOP
+from tests.readme import README
 
 MADE_ELSEWHERE = ("make run", "make check")
 FEW = ("-r", "1", "-n", "2", "-w", "0")
-PAGES = [README, *docs.pages()]
+PAGES = [README, *docs.all_pages()]
 COMMANDS = dict.fromkeys(line for page in PAGES for line in readme.commands(page))
 RUNS = sorted(path.parent for path in docs.REFERENCE.glob("*/run.json"))
 
 
-@pytest.mark.parametrize("page", docs.pages(), ids=lambda page: str(page.name))
+@pytest.mark.parametrize("page", docs.all_pages(), ids=lambda page: str(page.name))
 def test_a_page_has_what_the_program_says_now(page: Path) -> None:
     text = page.read_text("utf-8")
     assert text == docs.written(text), "make it anew: python -m tests.docs"
@@ -76,7 +77,7 @@ def test_the_index_has_every_page() -> None:
     index = (docs.FOLDER / "README.md").read_text("utf-8")
     assert not [
         page.name
-        for page in docs.pages()
+        for page in docs.all_pages()
         if page.name != "README.md" and f"({page.name})" not in index
     ]
 

@@ -1,4 +1,4 @@
-"""The house of design.md section 4: a module imports only from lower layers."""
+"""The layers of the package: a module imports only from lower ones."""
 
 from __future__ import annotations
 
@@ -173,5 +173,5 @@ def test_a_module_says_its_purpose_first_and_stays_readable(path: Path) -> None:
     text = path.read_text("utf-8")
     purpose = ast.get_docstring(ast.parse(text))
     assert purpose
-    assert purpose.splitlines()[0].endswith((".", "`."))
+    assert purpose.splitlines()[0].endswith(".")
     assert len(text.splitlines()) <= 300

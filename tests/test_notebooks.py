@@ -23,8 +23,8 @@ from nbformat import NotebookNode
 from bench import store
 from tests import notebooks
 from tests.notebooks import FOLDER, NAMES
+from tests.pages import TOP
 from tests.probe import lab
-from tests.readme import TOP
 from tests.story import CountingClock, Responder, run_in_memory
 
 MS = 1_000_000
@@ -88,7 +88,8 @@ def test_the_oldest_pandas_is_the_one_that_is_promised() -> None:
     command = (str(lab.python("oldest")), "-c", "import pandas; print(pandas.__version__)")
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     promised = (TOP / "pyproject.toml").read_text("utf-8")
-    assert f'"pandas>={found},' in promised or found == "2.3.3"
+    oldest = found if sys.version_info < (3, 14) else "2.2.3"  # which has no wheel for 3.14
+    assert f'"pandas>={oldest},' in promised
 
 
 def test_a_deprecation_ends_a_notebook() -> None:

@@ -50,7 +50,9 @@ def _run(path: Path, told: Sequence[Told], phase: Phase = "steady") -> Run:
             received_ns=sent_ns + one.call,
             server_timing=one.header,
         )
-        recorder.call(reply, index=number, phase=phase, asked=Asked("echo", 10, number))
+        recorder.call(
+            reply, index=number, phase=phase, asked=Asked("echo", request_bytes=10, id=number)
+        )
         if one.probe is not None:
             points = (sent_ns + 1, sent_ns + 2, sent_ns + 2 + one.probe, sent_ns + 3 + one.probe)
             stamps.append((number, *points))

@@ -10,7 +10,8 @@ import pytest
 
 from bench import jsonrpc, rounds, segments, summary
 from bench.errors import FINE, USAGE, UsageError
-from bench.model import Reply, Scripted, Step
+from bench.model import Cell, Reply, Scripted, Step, Turn
+from bench.recorder import Asked, Recorder
 from bench.report import terminal
 from bench.scenario import read_scenario
 from bench.segments import MISSING
@@ -24,6 +25,14 @@ EVERY = 11
 def _input_required(**more: Any) -> Reply:
     result = {"resultType": "input_required", **more}
     return Reply("input_required", 1_000, received_ns=2_000, body=jsonrpc.response(1, result))
+
+
+def test_what_failed_is_kept_under_the_method_that_was_asked() -> None:
+    cell = Cell(name="cell", scenario="", server="", transport="stdio", era="stateful")
+    recorder = Recorder(Turn(cell=cell, launch=0, round=0), keep_bodies=False)
+    asked = Asked("a long list", "resources/list")
+    recorder.call(Reply("timeout", 1_000), index=0, phase="steady", asked=asked)
+    assert [message.method for message in recorder.transcript] == ["resources/list"]
 
 
 def test_a_question_is_answered_under_its_key_and_the_state_is_given_back_as_it_was() -> None:

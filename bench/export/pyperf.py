@@ -20,8 +20,8 @@ NS_PER_SECOND = 1e9
 def render(chosen: Chosen) -> str:
     """A suite that `pyperf stats`, `hist` and `compare_to` read.
 
-    Its t-test pools calls of different launches and finds differences where there are none
-    (method.md 1.6): the file is for its tables and pictures, the verdict is ours.
+    Its t-test pools calls of different launches and finds differences where there are none:
+    the file is for its tables and pictures, the verdict is ours.
     """
     benchmarks = [
         benchmark

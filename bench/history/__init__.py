@@ -12,7 +12,6 @@ from bench.errors import COULD_NOT, FINE, SLOWER, UsageError, nearest
 from bench.history import commits, file, judged, lines
 from bench.history.points import Point
 
-FILE = Path("results") / "history.jsonl"
 CODES: Mapping[str, int] = {"slower": SLOWER, "cannot tell": COULD_NOT}
 
 

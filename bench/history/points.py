@@ -8,7 +8,6 @@ from typing import NamedTuple
 import msgspec
 
 FORMAT = 1
-QUANTILES = {"p50": 0.5, "p90": 0.9}
 # What is judged; the other segments are kept, for whoever looks for the reason.
 CHECKED = (
     ("setup", "p50"),

@@ -1,4 +1,4 @@
-"""Pictures of a run: each takes a loaded run and an Axes, draws, and returns the Axes."""
+"""Pictures of a run, or of a history: each takes it and an Axes, draws, and returns the Axes."""
 
 from bench.plots.costs import break_even
 from bench.plots.course import drift

@@ -7,25 +7,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-OWN = "own"
+from bench.model import OWN, Limits
+from bench.variants import OPTIONS
+
 COUNTS = {"launches": "--launches", "calls": "--calls", "warmup": "--warmup"}
-AXES = (
-    "transport",
-    "era",
-    "session",
-    "response",
-    "connection",
-    "ack",
-    "client",
-    "opening",
-    "policy",
-)
+AXES = ("transport", "era", *OPTIONS)
 SIDES = ("client", "server")
-LIMITS = {
-    "call_s": ("--timeout", 30),
-    "setup_s": ("--setup-timeout", 30),
-    "message_bytes": ("--max-message", 64 * 1024 * 1024),
-}
+LIMITS = {"call_s": "--timeout", "setup_s": "--setup-timeout", "message_bytes": "--max-message"}
 
 
 def command(meta: Mapping[str, Any]) -> str:
@@ -53,6 +41,8 @@ def needed(meta: Mapping[str, Any]) -> list[str]:
         names = [*server.get("env", ()), *http.get("env", ())]
         if names:
             found.append(f"{server['name']}: variables {', '.join(names)}")
+        if server.get("cwd"):
+            found.append(f"{server['name']}: started in {server['cwd']}")
         if server.get("headers"):
             found.append(f"{server['name']}: headers {', '.join(server['headers'])} (--header)")
     return found
@@ -73,7 +63,8 @@ def _asked(meta: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -> I
     probes = {cell["variant"].get("probe") for cell in meta["cells"]}
     if "off" in probes:
         yield from ("--probe", "both" if "on" in probes else "off")
-    for key, (option, usual) in LIMITS.items():
+    for key, option in LIMITS.items():
+        usual = getattr(Limits(), key)
         if meta.get("limits", {}).get(key, usual) != usual:
             yield from (option, f"{meta['limits'][key]:.12g}")
     sides = [",".join(map(str, meta.get("placement", {}).get(side, ()))) for side in SIDES]

@@ -212,7 +212,12 @@ def _stamp_and_record(recorder: Recorder, out: Outgoing) -> None:
 
 def _record(recorder: Recorder, out: Outgoing, reply: Reply) -> None:
     assert out.id is not None
-    recorder.call(reply, index=out.id, phase="steady", asked=Asked(TOOL, len(out.body), out.id))
+    recorder.call(
+        reply,
+        index=out.id,
+        phase="steady",
+        asked=Asked(TOOL, request_bytes=len(out.body), id=out.id),
+    )
 
 
 def _timed(name: str, target: float, *words: str) -> Row:
