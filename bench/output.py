@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.errors import UsageError
+from bench.errors import BenchError
 
 if TYPE_CHECKING:
     from bench.report.figures import Page
@@ -46,11 +46,11 @@ def say(
 
 
 def write(path: Path, text: str) -> None:
-    """A text to a file; UsageError where that cannot be."""
+    """A text to a file; BenchError where that cannot be."""
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; try: -o FILE") from error
+        raise BenchError(f"{path} cannot be written: {error.strerror}; try: -o FILE") from error
 
 
 def json_text(document: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bench import sessions, store, summary
-from bench.errors import USAGE
+from bench.errors import COULD_NOT
 from bench.report import html
 from tests.browser import DESK, PHONE, looking
 from tests.outside import Program, module
@@ -319,7 +319,7 @@ def test_it_goes_to_stdout_as_it_goes_to_a_file(reference: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_said_in_words(program: Program) -> None:
     said = program("report", str(REFERENCE), "--format", "html", "-o", "nowhere/page.html")
-    assert said.code == USAGE
+    assert said.code == COULD_NOT
     assert "nowhere/page.html cannot be written: No such file or directory" in said.err
     assert "Traceback" not in said.err
 
