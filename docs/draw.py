@@ -1,4 +1,4 @@
-"""Draws the README's picture from the reference run: `python docs/draw.py`."""
+"""Draws the pictures of the README and of the reference page: `python docs/draw.py`."""
 
 from __future__ import annotations
 
@@ -18,3 +18,6 @@ figure, (calls, setups) = plt.subplots(2, 1, figsize=(10, 6.6), layout="constrai
 plots.breakdown(run, calls)
 plots.setup(run, setups)
 figure.savefig(TOP / "docs" / "tickets.png", dpi=110)
+figure, costs = plt.subplots(figsize=(9, 3.6), layout="constrained")
+plots.break_even(run, costs)
+figure.savefig(TOP / "docs" / "break_even.png", dpi=110)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from bench.model import ERAS
 from bench.units import milliseconds
 from tests import pages
 from tests.pages import TOP
@@ -22,9 +23,12 @@ SDKS: Mapping[str, str] = {
     "tickets-ts1": "TypeScript SDK 1",
     "tickets-ts2": "TypeScript SDK 2",
 }
-STEPS = ("100 B", "1 kB", "10 kB", "100 kB", "1 MB")
+STEPS = ("100 B, after 1 MB", "100 B", "1 kB", "10 kB", "100 kB", "1 MB")
+WEIGHED = ("100 B", "1 MB", "100 B, after 1 MB")
 TOOLS = ("1", "10", "100", "1000")
+CLIENTS = ("wire", "sdk", "sdk-auto")
 NONE = "·"
+DELAYED_ACK_NS = 38_000_000
 
 
 @cache
@@ -58,8 +62,8 @@ def desks() -> str:
     forms = (
         {"transport": "stdio", "era": "stateful"},
         {"transport": "stdio", "era": "stateless"},
-        {"transport": "http", "era": "stateful", "response": "sse", "session": "kept"},
-        {"transport": "http", "era": "stateful", "response": "json", "session": "kept"},
+        {"transport": "http", "era": "stateful", "response": "sse"},
+        {"transport": "http", "era": "stateful", "response": "json"},
         {"transport": "http", "era": "stateless", "response": "sse"},
         {"transport": "http", "era": "stateless", "response": "json"},
     )
@@ -98,8 +102,8 @@ def servers() -> str:
             (
                 cell.partition("/")[2],
                 *(_ms(_p50(known.get(name))) for name in ("setup", "call", "work", "boundary")),
-                "·" if pd.isna(call.p99_ns) else milliseconds(int(call.p99_ns)),
-                str(call.work_source),
+                NONE if pd.isna(call.p99_ns) else milliseconds(int(call.p99_ns)),
+                NONE if pd.isna(call.work_source) else str(call.work_source),
             )
         )
     return table(("cell", "setup", "call", "work", "boundary", "call p99", "known by"), lines)
@@ -116,16 +120,21 @@ def catalogue(segment: str) -> str:
 
 
 def clients() -> str:
-    """One row a cell: the same call as ready bytes, and through the official client."""
+    """One row a cell as asked for: the same call as ready bytes, and through the official client.
+
+    As it comes, that client chooses the era itself.
+    """
     lines = []
     for transport in ("stdio", "http"):
-        for era in ("stateful", "stateless"):
-            cell = {"transport": transport, "era": era}
-            calls = [
-                ns("clients", "call", client=name, **cell) for name in ("wire", "sdk", "sdk-auto")
-            ]
+        for era in ERAS:
+            calls = [_through(name, transport, era) for name in CLIENTS]
             lines.append((f"{transport} {era}", *map(_ms, calls)))
     return table(("call", "ready bytes", "SDK client, lean", "SDK client, as it comes"), lines)
+
+
+def _through(client: str, transport: str, era: str) -> int | None:
+    cell = f"tickets/tickets-python/{transport}/{era}/client={client}"
+    return ns("clients", "call", cell=cell)
 
 
 def _swept(run: str, segment: str, key: str, values: Sequence[str], words: str) -> str:
@@ -203,6 +212,54 @@ def tools() -> str:
     )
 
 
+def pauses() -> str:
+    """A server that writes a reply in two pieces, and what the same server takes elsewhere."""
+    biomcp: Mapping[str, str] = {"server": "biomcp"}
+    slow = _known("servers", "call", **biomcp, transport="http", era="stateful")
+    fast = _known("servers", "call", **biomcp, transport="http", era="stateless")
+    assert slow > DELAYED_ACK_NS > fast
+    return (
+        f"**The 40 ms pause is out there.** One server in Rust answers over HTTP in "
+        f"{milliseconds(fast)} without a handshake and in {milliseconds(slow)} with one: each call "
+        f"waits for an acknowledgement that is held back, as happens when a reply is sent in two "
+        f"small pieces. The report names it."
+    )
+
+
+def clients_add() -> str:
+    """What the official client adds to a call of ready bytes."""
+    cells = [(transport, era) for transport in ("stdio", "http") for era in ERAS]
+    ratios = [(_through("sdk", *cell) or 0) / (_through("wire", *cell) or 1) for cell in cells]
+    stateful = rows("clients").query("transport == 'http' and client == 'sdk'")
+    assert set(stateful["connection"][stateful["era"] == "stateful"]) == {"per-call"}
+    return (
+        f"**The client can cost more than the server.** Through the official Python client, pinned "
+        f"to the era and lean, the same call takes {min(ratios):.1f} to {max(ratios):.1f} times as "
+        f"long as the exchange of ready bytes. Over HTTP with a handshake it opens a connection "
+        f"for nearly every call: it closes the event stream before its end."
+    )
+
+
+def weights() -> str:
+    """What tools that are never called cost, and what a long answer does."""
+    stdio: Mapping[str, str] = {"server": "tickets-python", "transport": "stdio"}
+    starts = [_known("catalogue", "setup", **stdio, catalogue=count) for count in ("1", "1000")]
+    short, long, next_ = (milliseconds(_known("payload", "call", s, **stdio)) for s in WEIGHED)
+    start, later = map(milliseconds, starts)
+    http: Mapping[str, str] = {"server": "tickets-ts2", "transport": "http"}
+    few, many = (
+        milliseconds(_known("catalogue", "call", **http, catalogue=count))
+        for count in ("1", "1000")
+    )
+    return (
+        f"**A thousand tools cost at the start, a million letters at each call.** On the Python "
+        f"SDK a stdio setup takes {start} with one tool and {later} with a thousand; a call takes "
+        f"{short} with an answer of 100 letters, {long} with one of a million, and the short one "
+        f"right after that {next_}. Where the SDK makes a server for each request (TypeScript SDK "
+        f"2 over HTTP), a thousand tools cost at each call too: {few} to {many}."
+    )
+
+
 def _share(run: str, part: str, whole: str, **cell: str) -> float:
     return _known(run, part, **cell) / _known(run, whole, **cell)
 
@@ -213,20 +270,25 @@ def _known(run: str, segment: str, step: str | None = None, **cell: str) -> int:
     return found
 
 
+def surprising() -> list[str]:
+    """What the README begins with."""
+    return [starts(), streams(), pauses()]
+
+
 def sentences() -> list[str]:
     """What is worth knowing before any table."""
-    return [starts(), streams(), tools()]
+    return [*surprising(), tools(), clients_add(), weights()]
 
 
-def bullets() -> str:
-    """The same as a list."""
-    return "\n".join(f"- {each}" for each in sentences())
+def bullets(sentences: Sequence[str]) -> str:
+    """Sentences as a list."""
+    return "\n".join(f"- {each}" for each in sentences)
 
 
 def parts() -> dict[str, str]:
     """What stands between each pair of marks."""
     return {
-        "findings": bullets(),
+        "findings": bullets(sentences()),
         "desks": desks(),
         "servers": servers(),
         "clients": clients(),

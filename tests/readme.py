@@ -71,7 +71,7 @@ def _summed(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def parts() -> dict[str, str]:
     """What stands between each pair of marks."""
     return {
-        "findings": findings.bullets(),
+        "findings": findings.bullets(findings.surprising()),
         "map": module_map(),
         "report": report(),
         "trust": trust(),

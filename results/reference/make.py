@@ -25,8 +25,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {
         *("leanspec", "biomcp", "mcptmp", "--launches", "20"),
     ),
     "clients": ("tickets", "--client", "wire,sdk,sdk-auto", "--launches", "20"),
-    "payload": ("payload", "--launches", "10", "--calls", "200"),
-    "catalogue": ("catalogue", "--launches", "10", "--calls", "40"),
+    "payload": ("payload", "--era", "stateful", "--launches", "10", "--calls", "240"),
+    "catalogue": ("catalogue", "--era", "stateful", "--launches", "10", "--calls", "40"),
 }
 # A history to look at: calls of 1 ms, then calls that were programmed to take so much more.
 HISTORY, RUNS_BEFORE, RUNS_AFTER, CALL_US, MORE_US = HERE / "history.jsonl", 20, 12, 1_000, 120
