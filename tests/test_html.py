@@ -15,11 +15,12 @@ import pytest
 from bench import sessions, store, summary
 from bench.errors import COULD_NOT
 from bench.report import html
+from bench.units import milliseconds
 from tests.browser import DESK, PHONE, looking
 from tests.outside import Program, module
 from tests.perf import million
 from tests.story import CountingClock, Responder, run_in_memory
-from tests.test_narrow import REFERENCE, TOP
+from tests.test_narrow import DOCUMENT, REFERENCE, TOP, figures_of
 
 COSTS_NS = {"initialize": 3_000_000, "tools/call": 250_000, "ping": 1_000}
 HOSTILE = (
@@ -82,12 +83,15 @@ def test_it_shows_every_cell_with_its_figures_and_how_to_measure_it_again(refere
     with looking(reference) as seen:
         text = seen.page.inner_text("main")
         bars = seen.ask("[...document.querySelectorAll('.bar')].map(each => each.ariaLabel)")
-    for words in ("0.67 – 0.69 ms", "1 above, max 4.22 ms", "paid for after 2,535 calls"):
+    paid = {each["break_even_calls"] for each in DOCUMENT["comparisons"]} - {None}
+    after = [f"paid for after {calls:,.0f} calls" for calls in paid]
+    for words in (*figures_of(DOCUMENT)[:2], *after):
         assert words in text
     assert "differs too: response" in text
     assert "mcp-latency run tickets --launches 20" in text
     assert "AMD EPYC" in text
-    assert any("http/stateful: deliver 32.5 µs" in bar for bar in bars)
+    deliver_ns = DOCUMENT["cells"][2]["ledger"]["call"]["deliver"]
+    assert any(f"http/stateful: deliver {milliseconds(deliver_ns)}" in bar for bar in bars)
 
 
 def test_what_a_server_says_stays_text(tmp_path: Path) -> None:

@@ -340,8 +340,8 @@ function authored(callback) {
   return probed;
 }
 
-// A tool's function is wrapped when the tool is first called: a server that is made anew for each
-// request registers all its tools each time, and calls one. v2 calls `executor`, v1 `handler`.
+// v2 calls the author's function from this method and does no more in it; v1 does, and there the
+// function is wrapped when its tool is first called.
 function hookMcpServer(prototype) {
   const { setToolRequestHandlers, executeToolHandler } = prototype;
   if (typeof setToolRequestHandlers === 'function')
@@ -354,16 +354,24 @@ function hookMcpServer(prototype) {
       }
     });
   place(prototype, 'executeToolHandler', function (tool, args, context) {
-    wrap(tool);
-    return executeToolHandler.call(this, tool, args, context);
+    if (tool.executor === undefined) {
+      wrap(tool);
+      return executeToolHandler.call(this, tool, args, context);
+    }
+    const entry = handling.get(keyOf(context));
+    if (entry === undefined || entry.in !== ZERO)
+      return executeToolHandler.call(this, tool, args, context);
+    entry.in = now();
+    const result = executeToolHandler.call(this, tool, args, context);
+    if (!whenDone(result, entry, leftAuthor)) entry.in = ZERO;
+    return result;
   });
   side.hooks |= AUTHOR_HOOK;
 }
 
 function wrap(tool) {
   try {
-    if (tool.executor !== undefined) tool.executor = authored(tool.executor);
-    else tool.handler = authored(tool.handler);
+    tool.handler = authored(tool.handler);
   } catch (error) {
     fail('tool', error);
   }
