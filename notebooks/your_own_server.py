@@ -14,7 +14,8 @@
 # %% [markdown]
 # # Your own server, start to finish
 #
-# Five cells: measure, load, and three looks. Put your own command line for `SERVER`.
+# Five cells: measure and load, and three looks. Put your own command line for `SERVER`, and a tool of yours with its
+# arguments for `CALL` (an empty list takes the first tool that needs none).
 
 # %% tags=["parameters"]
 import json
@@ -24,10 +25,11 @@ import sys
 import bench
 
 SERVER = [sys.executable, "../scenarios/servers/tickets-python/server.py"]
+CALL = ["--tool", "search_tickets", "--args", '{"query": "refund"}']
 SIZE = ["--quick"]
 
 # %%
-words = ["-m", "bench", "run", *SIZE, "--json", "--out", "../results", "--", *SERVER]
+words = ["-m", "bench", "run", *CALL, *SIZE, "--json", "--out", "../results", "--", *SERVER]
 said = subprocess.run([sys.executable, *words], stdout=subprocess.PIPE, check=True).stdout
 run = bench.load(json.loads(said)["path"])
 
@@ -39,5 +41,4 @@ ax = bench.plots.breakdown(run)
 run.medians_ms("setup", "first_call", "call", "work", "boundary").round(3)
 
 # %% [markdown]
-# `--quick` is nine launches of twenty calls: a first look. Without it there are ten of a hundred; `--tool NAME` and `--args JSON` choose
-# what is called.
+# `--quick` is nine launches of twenty calls: a first look. Without it there are ten of a hundred.

@@ -18,12 +18,13 @@ FOLDER = TOP / "notebooks"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 LIMIT_S = 120
 # The first cell when one is played: a name that is to go from pandas, numpy, matplotlib or from
-# our own code ends the notebook.
+# our own code ends the notebook; what the kernel warns of at its own end is not ours.
 STRICT = """\
 import warnings
 
 for _each in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
     warnings.filterwarnings("error", category=_each)
+warnings.filterwarnings("ignore", module="ipykernel")
 """
 
 

@@ -15,9 +15,10 @@ import bench
 from bench import plots
 from bench.frames import LoadedRun
 from bench.plots import canvas, course
+from bench.report.colours import CELL_COLOURS
 from bench.report.spreads import beyond
 from bench.spread import main_mass
-from tests.story import CountingClock, Responder, run_in_memory
+from tests.story import CountingClock, Responder, run_in_memory, run_servers
 
 mpl.use("Agg")
 DRAW: tuple[Callable[..., Axes], ...] = (
@@ -56,6 +57,34 @@ def test_a_run_is_drawn_on_new_axes_or_on_given_ones(
     _, ax = plt.subplots()
     assert draw(run, ax) is ax
     assert ax.get_xlabel()
+
+
+@pytest.mark.parametrize("draw", [plots.distribution, plots.break_even, plots.drift])
+def test_more_cells_than_colours_are_all_drawn_and_none_looks_like_another(
+    draw: Callable[..., Axes], tmp_path: Path
+) -> None:
+    clock = CountingClock()
+    cells = len(CELL_COLOURS) + 2
+    run_servers(tmp_path, {f"d{n}": Responder(clock, COSTS_NS) for n in range(cells)}, clock)
+    lines = draw(bench.load(tmp_path)).get_lines()
+    named = [line for line in lines if not str(line.get_label()).startswith("_")]
+    assert len({(line.get_color(), line.get_linestyle()) for line in named}) == cells
+
+
+def test_a_logarithmic_axis_has_plain_numbers(tmp_path: Path) -> None:
+    ax = plots.compare(_run(tmp_path))
+    ax.set_xlim(0.005, 2)
+    ax.figure.canvas.draw()
+    said = [text.get_text() for text in ax.get_xticklabels()]
+    assert "0.01" in said
+    assert not [words for words in said if "e" in words or "$" in words]
+
+
+def test_each_row_of_a_comparison_has_room_for_its_words() -> None:
+    for rows in (6, 40):
+        ax = canvas.axes(None, rows=rows)
+        ax.figure.canvas.draw()
+        assert ax.get_window_extent().height / rows > 20  # pixels, at 100 to an inch
 
 
 @pytest.mark.parametrize(

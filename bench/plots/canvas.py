@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogFormatter
 
 from bench.report import wording
+from bench.report.colours import CELL_COLOURS
 from bench.spread import Main
 
 NS_PER_MS = 1e6
@@ -19,9 +24,38 @@ def unit(main: Main) -> str:
     return "ms (logarithmic)" if main.logarithmic else "ms"
 
 
-def axes(ax: Axes | None) -> Axes:
-    """The given axes, or new ones of a size that fits a notebook and a README."""
-    return ax if ax is not None else plt.subplots(figsize=(9, 3.6), layout="constrained")[1]
+class Look(NamedTuple):
+    """How the line of one cell differs from those of the others."""
+
+    colour: str
+    line: str
+
+
+def looks() -> Iterator[Look]:
+    """As many as there are cells: when the colours have run out they come again, dashed."""
+    for line in itertools.cycle(("-", "--", ":", "-.")):
+        yield from (Look(colour, line) for colour in CELL_COLOURS)
+
+
+def axes(ax: Axes | None, *, rows: int = 0) -> Axes:
+    """The given axes, or new ones that fit a notebook and a README, higher where rows need it."""
+    if ax is not None:
+        return ax
+    height = max(3.6, 1.2 + 0.26 * rows)
+    return plt.subplots(figsize=(9, height), layout="constrained")[1]
+
+
+class _PlainNumber(LogFormatter):
+    """The values that a logarithmic axis has room for, as one says them."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def plain_numbers(axis: Axis) -> None:
+    """A logarithmic axis with 0.6 and 20 on it, and no powers of ten."""
+    axis.set_major_formatter(_PlainNumber())
+    axis.set_minor_formatter(_PlainNumber(labelOnlyBase=False, minor_thresholds=(1.5, 0.5)))
 
 
 def plain(ax: Axes) -> None:

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
-from bench.report.colours import CELL_COLOURS
+from bench.plots.canvas import NS_PER_MS, axes, looks, names_of, no_data, plain, plain_numbers
 
 MOST_CALLS = 1_000_000
 
@@ -27,12 +26,15 @@ def break_even(run: LoadedRun, ax: Axes | None = None) -> Axes:
         return drawn
     names = names_of(list(cells))
     calls = np.geomspace(1, MOST_CALLS, 200)
-    for (cell, found), colour in zip(cells.items(), CELL_COLOURS, strict=False):
-        drawn.plot(calls, _cost_ms(found, calls), color=colour, label=names[cell])
+    for (cell, found), look in zip(cells.items(), looks(), strict=False):
+        cost = _cost_ms(found, calls)
+        drawn.plot(calls, cost, color=look.colour, ls=look.line, label=names[cell])
     for row in document["comparisons"]:
         if row["break_even_calls"] is not None and row["base"] in cells:
             _mark(drawn, row["break_even_calls"], cells[row["base"]])
     drawn.set(xscale="log", yscale="log", xlabel="calls made", ylabel="ms a call, setup included")
+    drawn.xaxis.set_major_formatter("{x:,.0f}")
+    plain_numbers(drawn.yaxis)
     drawn.legend(frameon=False)
     plain(drawn)
     return drawn

@@ -9,9 +9,18 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
+from bench.plots.canvas import (
+    NS_PER_MS,
+    Look,
+    axes,
+    looks,
+    names_of,
+    no_data,
+    plain,
+    plain_numbers,
+    unit,
+)
 from bench.plots.readings import by_cell, durations
-from bench.report.colours import CELL_COLOURS
 from bench.report.spreads import beyond
 from bench.segments import MISSING
 from bench.spread import main_mass
@@ -34,8 +43,8 @@ def drift(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> A
         no_data(drawn)
         return drawn
     names = names_of(list(cells))
-    for (cell, course), colour in zip(cells.items(), CELL_COLOURS, strict=False):
-        _draw(drawn, course, colour, names[cell])
+    for (cell, course), look in zip(cells.items(), looks(), strict=False):
+        _draw(drawn, course, look, names[cell])
     _shade(drawn, next(iter(cells.values())))
     _frame(drawn, cells, segment)
     return drawn
@@ -62,16 +71,31 @@ def _course(calls: pd.DataFrame, segment: str) -> pd.DataFrame:
     return course[course["took_ns"] != MISSING]
 
 
-def _draw(ax: Axes, course: pd.DataFrame, colour: str, name: str) -> None:
+def _draw(ax: Axes, course: pd.DataFrame, look: Look, name: str) -> None:
     ax.plot(
-        course["call"], course["took_ns"] / NS_PER_MS, ".", ms=2, alpha=0.15, color=colour, zorder=1
+        course["call"],
+        course["took_ns"] / NS_PER_MS,
+        ".",
+        ms=2,
+        alpha=0.15,
+        color=look.colour,
+        zorder=1,
     )
     medians = course.groupby("call")["took_ns"].median()
-    ax.plot(medians.index, medians / NS_PER_MS, color=colour, lw=1.4, label=name)
+    ax.plot(
+        medians.index,
+        medians / NS_PER_MS,
+        color=look.colour,
+        ls=look.line,
+        lw=1.4,
+        label=name,
+    )
     later = medians[medians.index > _warm(course)]
     for at in steps(later.to_numpy(np.float64)):
-        ax.axvline(later.index[at], color=colour, ls=":", lw=1.2)
-        ax.text(later.index[at], 0.98, " step", color=colour, transform=ax.get_xaxis_transform())
+        ax.axvline(later.index[at], color=look.colour, ls=":", lw=1.2)
+        ax.text(
+            later.index[at], 0.98, " step", color=look.colour, transform=ax.get_xaxis_transform()
+        )
 
 
 def _shade(ax: Axes, course: pd.DataFrame) -> None:
@@ -97,6 +121,7 @@ def _frame(ax: Axes, cells: dict[str, pd.DataFrame], segment: str) -> None:
     main = main_mass([course["took_ns"].to_numpy(np.int64) for course in shown])
     if main.logarithmic:
         ax.set_yscale("log")
+        plain_numbers(ax.yaxis)
     ax.set_ylim(0.95 * main.low_ns / NS_PER_MS, 1.1 * main.high_ns / NS_PER_MS)
     ax.set(xlabel="call of the launch", ylabel=f"{segment}, {unit(main)}")
     every = np.concatenate([course["took_ns"].to_numpy(np.int64) for course in cells.values()])

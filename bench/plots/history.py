@@ -14,8 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from bench import history as histories
 from bench.errors import BenchError
 from bench.history.judged import ANCHOR
-from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, no_formula, plain
-from bench.report.colours import CELL_COLOURS
+from bench.plots.canvas import NS_PER_MS, Look, axes, looks, names_of, no_data, no_formula, plain
 from bench.report.figures import percent, shown
 
 HASH_LETTERS = 9
@@ -50,8 +49,8 @@ def _drawn(document: Mapping[str, Any], drawn: Axes, segment: str) -> Axes:
         no_data(drawn)
         return drawn
     names = names_of([each["cell"] for each in series])
-    for each, colour in zip(series, CELL_COLOURS, strict=False):
-        _draw(drawn, each, colour, names[each["cell"]])
+    for each, look in zip(series, looks(), strict=False):
+        _draw(drawn, each, look, names[each["cell"]])
     drawn.set(xlabel="run, oldest to newest", ylabel=f"{segment} p50, ms")
     drawn.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     drawn.margins(y=0.2)
@@ -60,11 +59,12 @@ def _drawn(document: Mapping[str, Any], drawn: Axes, segment: str) -> Axes:
     return drawn
 
 
-def _draw(ax: Axes, series: Mapping[str, Any], colour: str, name: str) -> None:
+def _draw(ax: Axes, series: Mapping[str, Any], look: Look, name: str) -> None:
+    colour = look.colour
     runs = [point["run"] for point in series["course"]]
     values = np.array([point["value_ns"] for point in series["course"]]) / NS_PER_MS
     numbers = np.arange(1, len(runs) + 1)
-    ax.plot(numbers, values, "o-", ms=3, lw=0.8, color=colour, label=name)
+    ax.plot(numbers, values, "o", ls=look.line, ms=3, lw=0.8, color=colour, label=name)
     for step in series["steps"]:
         at = runs.index(step["run"])
         ax.axvline(numbers[at] - 0.5, color=colour, ls=":", lw=1.2)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain
+from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, plain_numbers
 from bench.report.colours import COLOURS
 from bench.spread import WIDE
 from bench.units import milliseconds
@@ -79,6 +79,7 @@ def _waterfalls(ax: Axes, ledgers: Sequence[Mapping[str, int]]) -> None:
         ax.text(at_ns / NS_PER_MS, row, f"  {milliseconds(at_ns)}", va="center")
     if logarithmic:
         ax.set_xscale("log")
+        plain_numbers(ax.xaxis)
     ax.set_xlabel(f"ms since the start{' (logarithmic)' if logarithmic else ''}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import axes, no_data, plain
+from bench.plots.canvas import axes, no_data, plain, plain_numbers
 from bench.report.colours import VERDICT_COLOURS
 from bench.report.figures import percent, shown
 
@@ -20,12 +20,12 @@ def compare(run: LoadedRun, ax: Axes | None = None, *, axis: str | None = None) 
 
     Logarithmic, so that half and double are as far from 1; a ratio of 1 is the line.
     """
-    drawn = axes(ax)
     found = [
         row
         for row in run.summary()["comparisons"]
         if axis in (None, row["axis"]) and row["ratio"] is not None
     ]
+    drawn = axes(ax, rows=len(found))
     if not found:
         no_data(drawn)
         return drawn
@@ -33,6 +33,8 @@ def compare(run: LoadedRun, ax: Axes | None = None, *, axis: str | None = None) 
         _draw(drawn, at, row)
     drawn.axvline(1, color="black", lw=0.8)
     drawn.set_xscale("log")
+    plain_numbers(drawn.xaxis)
+    drawn.margins(x=0.15)
     drawn.set_yticks(range(len(found)), [_name(row) for row in found])
     drawn.set_ylim(len(found) - 0.4, -0.6)
     drawn.set_xlabel("head to base (logarithmic), 95 % interval; right of 1 is slower")
@@ -58,4 +60,5 @@ def _legend(ax: Axes, verdicts: set[str]) -> None:
     for verdict, mark in MARKS.items():
         if verdict in verdicts:
             ax.plot([], [], mark, color=VERDICT_COLOURS[verdict], label=verdict)
-    ax.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    below = -0.58 / ax.figure.get_window_extent().height * ax.figure.dpi  # inches
+    ax.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.5, below))

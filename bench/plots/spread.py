@@ -6,7 +6,17 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bench.frames import LoadedRun
-from bench.plots.canvas import NS_PER_MS, axes, names_of, no_data, plain, unit
+from bench.plots.canvas import (
+    NS_PER_MS,
+    Look,
+    axes,
+    looks,
+    names_of,
+    no_data,
+    plain,
+    plain_numbers,
+    unit,
+)
 from bench.plots.readings import steady
 from bench.report.colours import CELL_COLOURS
 from bench.report.spreads import beyond
@@ -15,7 +25,8 @@ from bench.spread import Main, Ns, edges, main_mass
 
 def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call") -> Axes:
     """The steady readings of a call segment per cell: lines are the share of calls up to a value
-    (ECDF), the areas below them where the calls lie (histogram, each cell's fullest bin the same).
+    (ECDF), the areas below them where the calls lie (histogram, each cell's fullest bin the same;
+    left out where there are more cells than colours).
 
     All cells share one axis, which the main mass fills; what lies beyond is counted and named.
     """
@@ -26,17 +37,18 @@ def distribution(run: LoadedRun, ax: Axes | None = None, *, segment: str = "call
         return drawn
     main = main_mass(list(found.values()))
     names = names_of(list(found))
-    for (cell, values), colour in zip(found.items(), CELL_COLOURS, strict=False):
-        _area(drawn, values, main, colour)
-        _line(drawn, values, colour, names[cell])
+    for (cell, values), look in zip(found.items(), looks(), strict=False):
+        if len(found) <= len(CELL_COLOURS):
+            _area(drawn, values, main, look.colour)
+        _line(drawn, values, look, names[cell])
     _frame(drawn, main, segment)
     return drawn
 
 
-def _line(ax: Axes, values: Ns, colour: str, name: str) -> None:
+def _line(ax: Axes, values: Ns, look: Look, name: str) -> None:
     ordered = np.sort(values) / NS_PER_MS
     share = np.arange(1, len(ordered) + 1) / len(ordered)
-    ax.step(ordered, share, where="post", color=colour, label=name, lw=1.6)
+    ax.step(ordered, share, where="post", color=look.colour, ls=look.line, label=name, lw=1.6)
 
 
 def _area(ax: Axes, values: Ns, main: Main, colour: str) -> None:
@@ -49,6 +61,7 @@ def _area(ax: Axes, values: Ns, main: Main, colour: str) -> None:
 def _frame(ax: Axes, main: Main, segment: str) -> None:
     if main.logarithmic:
         ax.set_xscale("log")
+        plain_numbers(ax.xaxis)
     low, high = main.low_ns / NS_PER_MS, main.high_ns / NS_PER_MS
     margin = 0.02 * (high - low) or 0.02 * high
     ax.set_xlim(low if main.logarithmic else low - margin, high + margin)
