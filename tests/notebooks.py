@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -60,7 +61,7 @@ def played(book: NotebookNode, python: str = sys.executable) -> NotebookNode:
         record_timing=False,
         resources={"metadata": {"path": str(FOLDER)}},
     )
-    client.execute(env={**os.environ, "PYTHONPATH": str(TOP)})
+    asyncio.run(client.async_execute(env={**os.environ, "PYTHONPATH": str(TOP)}))
     del book.cells[0]
     return book
 
