@@ -96,13 +96,17 @@ async def _scenario(servers: Sequence[Server], wish: Wish) -> Scenario:
 
 
 def _chosen(servers: Sequence[Server], wish: Wish) -> Scenario | None:
+    """The scenario that is named, else the one that is most about a side of ours: no sweep."""
     if wish.names:
         return catalog.scenario(wish.names[0])
     names = {server.name for server in servers if server.folder is not None}
     if wish.tool is not None or not names:
         return None
-    known = (catalog.scenario(name) for name in catalog.scenario_files())
-    return next((each for each in known if names & {*each.servers}), None)
+    known = [catalog.scenario(name) for name in catalog.scenario_files()]
+    about = [each for each in known if names & {*each.servers}]
+    return min(
+        about, key=lambda one: (len(one.servers), len(one.call), len(one.variants)), default=None
+    )
 
 
 async def _eras(server: Server, wish: Wish) -> tuple[EraName, ...]:

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 
-from bench import assertions, certificate, gate, store
+from bench import assertions, catalog, certificate, gate, sides, store
 from bench.comparison import Sample
 from bench.errors import COULD_NOT, FINE, INVALID, SLOWER, USAGE, UsageError
 from bench.gate import Rule
+from bench.prepare import Wish
 from bench.report import decision, markdown, terminal
 from tests.outside import Program, Said, module, toml
 
@@ -124,6 +126,14 @@ def test_values_that_a_side_says_of_its_variables_reach_no_file_and_no_terminal(
     kept = [path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()]
     assert any(b"[hidden]" in text for text in kept)
     assert secret not in said.out + said.err + b"".join(kept).decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("server", "scenario"), [("tickets-python", "tickets"), ("tickets-ts2", "sdks"), ("git", "git")]
+)
+def test_a_server_of_ours_is_asked_what_is_most_about_it(server: str, scenario: str) -> None:
+    asked = anyio.run(sides.prepared, [catalog.server(server)] * 2, Wish())
+    assert asked.name == scenario
 
 
 def test_a_scenario_is_put_to_both_sides_and_one_that_names_a_side_is_found(
